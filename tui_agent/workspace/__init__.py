@@ -1,6 +1,4 @@
-"""Open sessions and what happens in them.
+"""Open sessions and what happens in them: the workspace, session runners, the event bus.
 
-Owns the running turns, the queue of prompts, the pending decisions, the subagents and the bus that
-carries events to the surfaces. In come prompts and decisions; out go events and snapshots. It knows
-nothing of screens or terminals.
+A surface talks to `WorkspaceApi` and follows events; everything below is reached through here.
 """

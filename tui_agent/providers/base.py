@@ -1,0 +1,114 @@
+"""What a model call is, whatever the provider: a request, stream items, one final item.
+
+An adapter turns a `ModelRequest` into its wire and the wire into `StreamItem`s. It yields deltas as
+they arrive and, only when it saw the provider's own end mark, one `StreamEnd`. Everything else,
+early ends included, is a `ProviderError`. An adapter never retries and never sleeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tui_agent.vocabulary.agents import ModelFacts
+from tui_agent.vocabulary.blocks import Block, JsonObject
+from tui_agent.vocabulary.messages import Role, StopReason
+from tui_agent.vocabulary.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class RequestMessage:
+    """One message of the projected history. `provider` and `model` say who made an assistant
+    message, so that provider data is replayed only to its maker."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+    provider: str | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSchema:
+    """A tool as the model sees it; `input_schema` is a JSON Schema of type object."""
+
+    name: str
+    description: str
+    input_schema: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One model call. `messages` alternate user and assistant, and start and end with user."""
+
+    model: str
+    system: tuple[str, ...]
+    messages: tuple[RequestMessage, ...]
+    tools: tuple[ToolSchema, ...]
+    facts: ModelFacts = field(default_factory=ModelFacts)
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """Newly generated text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingPiece:
+    """Newly generated reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInputPiece:
+    """A piece of the JSON arguments of the call `id`; the first piece may be empty."""
+
+    id: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnd:
+    """The whole response, once its end mark was seen. Calls whose arguments cannot be used carry
+    their `problem`; every id is unique within the response. `note` is the provider's own word for a
+    refusal or an odd stop."""
+
+    blocks: tuple[Block, ...]
+    stop_reason: StopReason
+    usage: Usage
+    note: str = ""
+
+
+StreamItem = TextPiece | ThinkingPiece | ToolInputPiece | StreamEnd
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model that the provider offers, with what it says of it."""
+
+    id: str
+    name: str = ""
+    window: int | None = None
+    max_output: int | None = None
+
+
+class ModelClient(Protocol):
+    """A connection to one provider. `provider` is the name stored with its messages."""
+
+    provider: str
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        """Run one call. Raises `ProviderError`; closing the iterator closes the connection."""
+        ...
+
+    async def models(self) -> tuple[ListedModel, ...]:
+        """What the provider offers. Raises `ProviderError`."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release the connection."""
+        ...

@@ -1,0 +1,45 @@
+"""Tokens spent, in one shape for every provider.
+
+`input + cache_read + cache_write` is the whole prompt; `reasoning` is a part of `output`. `None`
+means that the provider did not say, which is not the same as zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Token counts of one model call, or a sum of several."""
+
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    reasoning: int | None = None
+
+    @property
+    def prompt(self) -> int:
+        """All tokens of the prompt, cached or not; what the provider left out counts as 0."""
+        return (self.input or 0) + (self.cache_read or 0) + (self.cache_write or 0)
+
+    @property
+    def total(self) -> int:
+        """Prompt and output together."""
+        return self.prompt + (self.output or 0)
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            _sum(self.input, other.input),
+            _sum(self.output, other.output),
+            _sum(self.cache_read, other.cache_read),
+            _sum(self.cache_write, other.cache_write),
+            _sum(self.reasoning, other.reasoning),
+        )
+
+
+def _sum(left: int | None, right: int | None) -> int | None:
+    if left is None:
+        return right
+    return left if right is None else left + right
