@@ -1,0 +1,1 @@
+"""The tests of tui-agent, one folder a room of the package."""
