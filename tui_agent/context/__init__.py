@@ -1,6 +1,4 @@
-"""What the model sees.
+"""What the model sees: the prompt's layers, the projected history, its size, compaction.
 
-Builds the prompt from layers and the request from the stored messages: instructions, skills,
-budget, clearing, compaction. In come messages and settings; out goes a projection. It never changes
-a stored message.
+Everything here is computed from stored messages and settings; nothing here changes a message.
 """

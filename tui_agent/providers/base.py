@@ -20,12 +20,14 @@ from tui_agent.vocabulary.usage import Usage
 @dataclass(frozen=True, slots=True)
 class RequestMessage:
     """One message of the projected history. `provider` and `model` say who made an assistant
-    message, so that provider data is replayed only to its maker."""
+    message, so that provider data is replayed only to its maker. `prefix_changed`: it was made when
+    the conversation before it read differently (compaction), which thinking may be bound to."""
 
     role: Role
     blocks: tuple[Block, ...]
     provider: str | None = None
     model: str | None = None
+    prefix_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,137 @@
+"""Where to cut a history, what to ask for as its summary, and the message that replaces it.
+
+First form: one plain summary of everything before the cut, recent turns kept as they are. The cut
+never stands between a call and its answer. The summary carries the first request and the last
+prompt word for word, so that the task survives a poor summary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tui_agent.context.budget import message_tokens, text_tokens
+from tui_agent.providers.base import ModelRequest, RequestMessage
+from tui_agent.vocabulary.agents import ModelFacts
+from tui_agent.vocabulary.blocks import (
+    ImageBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    text_of,
+    tool_uses,
+)
+from tui_agent.vocabulary.codec import to_json
+from tui_agent.vocabulary.messages import Message, Origin
+
+KEPT_SHARE = 0.25
+"""How much of the window recent turns may take after a compaction."""
+BODY_CHARACTERS = 2_000
+SUMMARY_HEADING = "[Summary of the earlier conversation]"
+
+_SYSTEM = (
+    "You summarise a working session between a person and a coding agent so that the agent can go "
+    "on without the original messages. Write plain text. State the goal, decisions and their "
+    "reasons, files read and changed (with paths), commands and what they showed, errors and how "
+    "they were solved, what is finished and what is still open. Keep names, paths, numbers and "
+    "exact error texts. Do not address the person and do not continue the work."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """`older` is summarised; the request goes on with message number `kept_from`."""
+
+    older: tuple[Message, ...]
+    kept: tuple[Message, ...]
+
+    @property
+    def kept_from(self) -> int:
+        """The number of the first message that stays in the request."""
+        return self.kept[0].seq if self.kept else self.older[-1].seq + 1
+
+
+def choose_cut(history: Sequence[Message], facts: ModelFacts) -> Cut | None:
+    """Where to cut, or `None` when there is nothing worth summarising.
+
+    Recent messages are kept up to a share of the window, from a prompt on where one is near, else
+    from an assistant message on; an open batch is always kept.
+    """
+    allowance = round(KEPT_SHARE * facts.window)
+    places = [index for index in range(1, len(history)) if _may_cut_before(history, index)]
+    fitting = [
+        index for index in places if sum(map(message_tokens, history[index:])) <= allowance
+    ]
+    if not fitting:
+        fitting = places[-1:]
+    prompts = [index for index in fitting if history[index].origin is Origin.USER]
+    chosen = prompts[0] if prompts else fitting[0] if fitting else None
+    if chosen is None or not _is_worth_it(history[:chosen]):
+        return None
+    return Cut(tuple(history[:chosen]), tuple(history[chosen:]))
+
+
+def _may_cut_before(history: Sequence[Message], index: int) -> bool:
+    """Whether no call before `index` is answered at or behind it."""
+    return not tool_uses(history[index - 1].blocks)
+
+
+def _is_worth_it(older: Sequence[Message]) -> bool:
+    return any(message.origin is not Origin.SUMMARY for message in older)
+
+
+def summary_request(
+    cut: Cut, model: str, facts: ModelFacts, focus: str = ""
+) -> ModelRequest:
+    """The model call that asks for the summary: the older part as one text, no tools."""
+    budget = round(0.6 * facts.window * 3)
+    transcript = _head_and_tail("\n\n".join(_as_text(message) for message in cut.older), budget)
+    wish = f"\n\nThe person asks to keep especially: {focus}" if focus.strip() else ""
+    prompt = f"Summarise this session.{wish}\n\n<session>\n{transcript}\n</session>"
+    message = RequestMessage("user", (TextBlock(prompt),))
+    return ModelRequest(model, (_SYSTEM,), (message,), (), facts)
+
+
+def summary_text(cut: Cut, summary: str) -> str:
+    """The text of the stored summary message."""
+    parts = [SUMMARY_HEADING, summary.strip()]
+    prompts = [message for message in cut.older if message.origin is Origin.USER]
+    if prompts:
+        parts.append(f"The first request, word for word:\n{_clip(text_of(prompts[0].blocks))}")
+    if len(prompts) > 1 and not any(message.origin is Origin.USER for message in cut.kept):
+        parts.append(f"The latest request, word for word:\n{_clip(text_of(prompts[-1].blocks))}")
+    return "\n\n".join(parts)
+
+
+def is_shorter(cut: Cut, text: str) -> bool:
+    """Whether the summary takes less room than what it stands for."""
+    return text_tokens(text) < sum(map(message_tokens, cut.older))
+
+
+def _as_text(message: Message) -> str:
+    lines = []
+    for block in message.blocks:
+        match block:
+            case TextBlock():
+                lines.append(f"{message.role}: {_clip(block.text)}")
+            case ToolUseBlock():
+                lines.append(f"call {block.name}: {_clip(str(to_json(block.input)))}")
+            case ToolResultBlock():
+                lines.append(f"result ({block.outcome}): {_clip(text_of(block.content))}")
+            case ImageBlock():
+                lines.append("(an image)")
+            case ThinkingBlock():
+                continue
+    return "\n".join(lines)
+
+
+def _clip(text: str) -> str:
+    return _head_and_tail(text, BODY_CHARACTERS)
+
+
+def _head_and_tail(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
