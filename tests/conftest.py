@@ -6,7 +6,6 @@ reference screens, and the profiles of Hypothesis.
 """
 
 import os
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,8 @@ os.environ["TEXTUAL_ANIMATIONS"] = "none"
 # Loaded from here and not by its entry point, so that the lines above come before it.
 pytest_plugins = ["pytest_textual_snapshot"]
 
-_FOREIGN_VARIABLE_ENDINGS = ("_API_KEY", "_BASE_URL", "_AUTH_TOKEN")
+# Keys and addresses would reach a real model; a proxy would stand before the servers of the tests.
+_FOREIGN_VARIABLE_ENDINGS = ("_API_KEY", "_BASE_URL", "_AUTH_TOKEN", "_PROXY", "_proxy")
 _FOREIGN_VARIABLES = (
     "NO_COLOR",
     "FORCE_COLOR",
@@ -55,15 +55,6 @@ def _isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A test that starts git sees neither the machine's settings nor a person's name.
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
-
-
-@pytest.fixture
-def free_port() -> int:
-    """A loopback port nobody listens on; a test that binds at once gets it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 @pytest.fixture(scope="session", autouse=True)
