@@ -1,6 +1,4 @@
-"""Whether a call may run.
+"""Whether a call may run: the order of judgement, modes, grants, and what an answer is bound to.
 
-Judges a tool call in a fixed order: rules, protected paths, mode, grants, a person. In comes the
-call with its effects; out comes allow, ask, deny or pending, with its reason. Nothing in here, and
-no failure of it, turns an ask into an allow.
+The gate is code. Text from models, tools or files cannot answer it.
 """
