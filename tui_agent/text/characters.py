@@ -21,7 +21,7 @@ INVISIBLE: Final = (
     "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2028\u2029\u2060-\u2065"
     "\u206a-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-) + "".join(chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(1, 17))
+)
 """Draws nothing: format characters, variation selectors, tags, fillers, noncharacters."""
 
 UNSEEN_MARKS_AND_LETTERS: Final = (
@@ -56,8 +56,8 @@ _TAG_FLAGS: Final = (
     "|\U000e0077\U000e006c\U000e0073)\U000e007f"
 )
 
-NEEDS_ATTENTION: Final = re.compile(f"[{C0_AND_C1}{SPELLED_OUT}{INVISIBLE}]")
-"""One hit means the slow way. No hit means the text is safe as it stands."""
+_ODD: Final = re.compile(f"[{C0_AND_C1}{SPELLED_OUT}{INVISIBLE}]")
+_ODD_ASCII: Final = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f]")
 
 CONTROL: Final = re.compile(f"[{C0_AND_C1}]")
 
@@ -77,6 +77,12 @@ UNDECIDED_TAIL: Final = re.compile(
 )
 """The end of a chunk whose fate depends on characters that have not come yet."""
 UNDECIDED_TAIL_LENGTH: Final = 6
+
+
+def is_safe(text: str) -> bool:
+    """Whether there is nothing odd in `text`, so that it may be shown as it stands."""
+    odd = _ODD_ASCII if text.isascii() else _ODD
+    return odd.search(text) is None
 
 
 def spelled(character: str) -> str:

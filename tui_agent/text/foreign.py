@@ -15,13 +15,13 @@ from typing import Final
 
 from tui_agent.text.characters import (
     CONTROL,
-    NEEDS_ATTENTION,
     UNDECIDED_TAIL,
     UNDECIDED_TAIL_LENGTH,
     UNSEEN,
+    is_safe,
     spelled,
 )
-from tui_agent.text.sequences import BEGUN, COMPLETE, INTRODUCERS, LONGEST_SEQUENCE
+from tui_agent.text.sequences import BEGUN, COMPLETE, INTRODUCERS, LONGEST_SEQUENCE, VOID_ESCAPES
 from tui_agent.text.styles import PLAIN, Span, StyledText, TextStyle, restyle
 from tui_agent.text.surrogates import join_pairs
 
@@ -33,7 +33,7 @@ _LONGEST_TO_ERASE_FROM: Final = 32
 
 def output(text: str) -> StyledText:
     """Safe text of a tool's output, a file or a diff, with its colours."""
-    if NEEDS_ATTENTION.search(text) is None:
+    if is_safe(text):
         return StyledText(text)
     engine = _Engine()
     engine.feed(text, is_last=True)
@@ -43,7 +43,7 @@ def output(text: str) -> StyledText:
 
 def plain(text: str) -> str:
     """`output` without the colours."""
-    if NEEDS_ATTENTION.search(text) is None:
+    if is_safe(text):
         return text
     engine = _Engine()
     engine.feed(text, is_last=True)
@@ -186,6 +186,10 @@ class _Engine:
 
     def _read_sequence(self, text: str, begin: int, *, is_last: bool) -> int | None:
         """The end of what stands at an introducer; None when only more input can tell."""
+        escapes = VOID_ESCAPES.match(text, begin)
+        if escapes is not None:
+            self._write("\\x1b" * len(escapes.group()))
+            return escapes.end()
         sequence = COMPLETE.match(text, begin)
         if sequence is not None and sequence.end() - begin <= LONGEST_SEQUENCE:
             colours = sequence["colours"]
@@ -209,7 +213,11 @@ class _Engine:
             case "\v" | "\f" as feed:
                 self._write(f"\\x{ord(feed):02x}")
             case _:
-                self.removed += 1
+                end = begin + 1
+                while end < len(text) and text[end] == text[begin]:
+                    end += 1
+                self.removed += end - begin
+                return end
         return begin + 1
 
     def _write_run(self, run: str) -> None:

@@ -34,3 +34,6 @@ BEGUN: Final = re.compile(
     rf"{_CSI}[0-?]*+[ -/]*+|{_OSC}\x1b?|{_STRING}\x1b?|\x1b[ -/]*+",
 )
 """Full match to the end of a chunk: more input may complete it."""
+
+VOID_ESCAPES: Final = re.compile(r"\x1b+(?=\x1b)")
+"""An ESC before another ESC begins nothing."""

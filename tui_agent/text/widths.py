@@ -27,7 +27,7 @@ def truncate(
     """
     if cells <= 0:
         return ""
-    if cell_width(text) <= cells:
+    if _fits(text, cells):
         return text
     room = cells - cell_width(ellipsis)
     if room < 0:
@@ -84,6 +84,17 @@ def _wrap_line(line: str, width: int) -> list[str]:
     if row:
         lines.append("".join(row))
     return lines
+
+
+def _fits(text: str, cells: int) -> bool:
+    if len(text) > 8 * cells + 64:
+        # A long text is rarely worth measuring to its end.
+        width = 0
+        for cluster in iter_graphemes(text):
+            width += cell_width(cluster)
+            if width > cells:
+                return False
+    return cell_width(text) <= cells
 
 
 def _fitting(clusters: Iterable[str], cells: int) -> str:
