@@ -35,7 +35,8 @@ class AgentConfig:
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """Which model answers: `provider` is an adapter or preset name, `base_url` of `None` its own."""
+    """Which model answers: `provider` is an adapter or preset name; without a `base_url` the
+    provider's own address counts."""
 
     provider: str
     model: str

@@ -70,7 +70,8 @@ class ToolUseBlock:
 
 @dataclass(frozen=True, slots=True)
 class ImageBlock:
-    """An image, base64 in `data`; `media_type` is one of image/png, image/jpeg, image/gif, image/webp."""
+    """An image, base64 in `data`; `media_type` is one of image/png, image/jpeg, image/gif and
+    image/webp."""
 
     media_type: str
     data: str

@@ -104,7 +104,7 @@ class ErrorEvent(EventBase):
     error_class: str = ""
 
 
-# --- how the turn stopped: exactly one of these before `done` ----------------------------------------
+# --- how the turn stopped: exactly one of these before `done` ------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -350,7 +350,8 @@ class ToolProgress(EventBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResultEvent(EventBase):
-    """A call has its outcome, whether it ran or not. `duration` is seconds; `None` if it never ran."""
+    """A call has its outcome, whether it ran or not. `duration` is seconds; `None` if it never
+    ran."""
 
     type: Literal["tool:result"] = "tool:result"
     tool_use_id: str
@@ -361,7 +362,7 @@ class ToolResultEvent(EventBase):
     duration: float | None = None
 
 
-# --- context, agents, sessions -----------------------------------------------------------------------
+# --- context, agents, sessions -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

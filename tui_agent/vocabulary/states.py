@@ -22,9 +22,7 @@ class LoopState(StrEnum):
 
 TRANSITIONS: MappingProxyType[LoopState, frozenset[LoopState]] = MappingProxyType(
     {
-        LoopState.THINKING: frozenset(
-            {LoopState.STREAMING, LoopState.COMPACTING, LoopState.DONE}
-        ),
+        LoopState.THINKING: frozenset({LoopState.STREAMING, LoopState.COMPACTING, LoopState.DONE}),
         LoopState.STREAMING: frozenset(
             {LoopState.EXECUTING, LoopState.THINKING, LoopState.COMPACTING, LoopState.DONE}
         ),
@@ -37,9 +35,7 @@ TRANSITIONS: MappingProxyType[LoopState, frozenset[LoopState]] = MappingProxyTyp
                 LoopState.DONE,
             }
         ),
-        LoopState.CONFIRMING: frozenset(
-            {LoopState.EXECUTING, LoopState.THINKING, LoopState.DONE}
-        ),
+        LoopState.CONFIRMING: frozenset({LoopState.EXECUTING, LoopState.THINKING, LoopState.DONE}),
         LoopState.COMPACTING: frozenset({LoopState.THINKING, LoopState.DONE}),
         LoopState.DONE: frozenset(),
     }
