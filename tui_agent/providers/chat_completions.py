@@ -1,0 +1,135 @@
+"""The Chat Completions API, as OpenAI and everybody else speaks it.
+
+Comes in: a `ModelRequest` and a preset that says what is special about this maker. Goes out: stream
+items made from the SDK's raw chunks; its accumulating helper is not used, since it fails on half of
+what real servers send. The SDK's retries are off and nothing is taken from the environment but
+proxies: by itself it would send OpenAI's organisation, project and headers to every server.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, cast
+
+from tui_agent.providers.anthropic_messages import call_ids
+from tui_agent.providers.base import ListedModel, ModelRequest, StreamItem
+from tui_agent.providers.chat_assembly import ChatAssembly
+from tui_agent.providers.chat_request import build_body
+from tui_agent.providers.driver import LazyClient, drive
+from tui_agent.providers.errors import ErrorMapper, SdkErrors
+from tui_agent.providers.presets import Preset
+from tui_agent.providers.sdk_environment import (
+    CONNECT_SECONDS,
+    ambient_header_names,
+    silence_deprecations,
+    usable_key,
+)
+from tui_agent.vocabulary.errors import ErrorClass, ProviderError
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_LISTING_SECONDS = 15.0
+_WINDOW_FIELDS = ("context_window", "context_length", "max_model_len", "max_context_length")
+
+
+class ChatClient:
+    """A `ModelClient` for one key and server. `timeout`: for how many seconds nothing may arrive."""
+
+    def __init__(
+        self,
+        preset: Preset,
+        key: str | None,
+        *,
+        base_url: str | None = None,
+        timeout: float = 300.0,
+    ) -> None:
+        self.provider = preset.name
+        self._preset = preset
+        self._base_url = base_url or preset.base_url
+        self._key = key
+        self._timeout = timeout
+        self._errors = ErrorMapper(secret=key)
+        self._client: LazyClient[AsyncOpenAI] = LazyClient(self._build)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        """Runs one call. Raises `ProviderError`."""
+
+        async def open_stream() -> Any:
+            client = await self._client.get()
+            body: Any = build_body(request, self._preset)
+            return await client.chat.completions.create(**body, stream=True)
+
+        assembly = ChatAssembly(self._errors, call_ids(request))
+        async for item in drive(open_stream, assembly, self._errors):
+            yield item
+
+    async def models(self) -> tuple[ListedModel, ...]:
+        """What the server offers. Raises `ProviderError`."""
+        try:
+            client = await self._client.get()
+            page = await client.models.list(timeout=_LISTING_SECONDS)
+            found = [cast("Any", model) async for model in page]
+        except Exception as error:
+            raise self._errors.map(error, has_begun=False) from error
+        return tuple(_listed(model) for model in found)
+
+    async def aclose(self) -> None:
+        """Closes the connections."""
+        client = self._client.take()
+        if client is not None:
+            await client.close()
+
+    def _build(self) -> AsyncOpenAI:
+        if self._base_url is None:
+            raise ProviderError(
+                ErrorClass.INVALID_REQUEST,
+                f"The provider {self.provider} needs the address of a server",
+                "Give one with --base-url or TUI_AGENT_BASE_URL.",
+            )
+        is_key_needed = self._preset.needs_key and self._base_url == self._preset.base_url
+        key = usable_key(self._key if is_key_needed else self._key or "none", self.provider)
+
+        import openai
+
+        silence_deprecations()
+        self._errors.sdk = SdkErrors(
+            openai.APIStatusError,
+            openai.APITimeoutError,
+            openai.APIConnectionError,
+            openai.APIError,
+        )
+        headers: dict[str, Any] = {
+            name: openai.omit
+            for name in ambient_header_names(os.environ, "OPENAI_CUSTOM_HEADERS")
+            if name.lower() != "authorization"
+        }
+        headers |= {"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit}
+        headers["Authorization"] = f"Bearer {key}"
+        client = openai.AsyncOpenAI(
+            api_key=key,
+            admin_api_key="",
+            organization="",
+            project="",
+            base_url=self._base_url,
+            timeout=openai.Timeout(self._timeout, connect=CONNECT_SECONDS),
+            max_retries=0,
+            default_headers=headers,
+        )
+        # these import and read files on first use: here, where a thread waits for them
+        _ = (client.chat.completions, client.models, client.default_headers)
+        return client
+
+
+def _listed(model: Any) -> ListedModel:
+    window = next(
+        (
+            value
+            for field in _WINDOW_FIELDS
+            if isinstance(value := getattr(model, field, None), int)
+        ),
+        None,
+    )
+    # Gemini puts a folder before each id, which its own calls do not want
+    return ListedModel(model.id.removeprefix("models/"), getattr(model, "name", None) or "", window)

@@ -1,0 +1,218 @@
+"""A model request as the body of a Chat Completions call.
+
+Differences between makers come from the preset alone. A batch's results become one message each,
+before anything else; images in them, which this wire has no place for, follow in a message of the
+user. Reasoning goes back only to the model that made it, in the field it came in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tui_agent.providers.base import ModelRequest, RequestMessage, ToolSchema
+from tui_agent.providers.presets import Preset
+from tui_agent.providers.wire_values import (
+    arguments_for_wire,
+    id_for_wire,
+    name_for_wire,
+    sound_json,
+    sound_text,
+)
+from tui_agent.vocabulary.blocks import (
+    ImageBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    text_of,
+)
+
+THINKING_FIELD = "thinking_field"
+"""Key in a thinking block's provider data: the name of the field the reasoning came in."""
+MESSAGE_EXTRA = "message"
+"""Key in a block's provider data: fields that go back on the message that holds the block."""
+
+_LONGEST_ID = 40
+_NO_OUTPUT = "(no output)"
+_ERROR_PREFIX = "Error: "
+
+Wire = dict[str, Any]
+
+
+def build_body(request: ModelRequest, preset: Preset) -> Wire:
+    """The keywords of the SDK's call but `stream`, with `extra_body` for what it does not know."""
+    body: Wire = {
+        "model": request.model,
+        "messages": _messages(request, preset),
+        "stream_options": {"include_usage": True},
+        preset.max_tokens_field: request.facts.max_output,
+    }
+    extra: Wire = dict(preset.extra_body)
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+        pattern = preset.no_effort_with_tools
+        if pattern is not None and re.match(pattern, request.model):
+            extra["reasoning_effort"] = "none"
+    options = dict(request.facts.options)
+    if options.keys() & {"max_tokens", "max_completion_tokens"}:
+        del body[preset.max_tokens_field]
+    extra |= options
+    if extra:
+        body["extra_body"] = extra
+    return body
+
+
+def _tool(tool: ToolSchema) -> Wire:
+    function = {
+        "name": name_for_wire(tool.name),
+        "description": sound_text(tool.description),
+        "parameters": sound_json(tool.input_schema),
+    }
+    return {"type": "function", "function": function}
+
+
+def _messages(request: ModelRequest, preset: Preset) -> list[Wire]:
+    messages: list[Wire] = []
+    # some servers take exactly one system message, and only as the first
+    system = "\n\n".join(sound_text(text) for text in request.system if text.strip())
+    if system:
+        messages.append({"role": "system", "content": system})
+    for message in request.messages:
+        if message.role == "user":
+            messages += _user(message)
+        else:
+            messages += _assistant(message, request, preset)
+    return _merged(messages)
+
+
+def _user(message: RequestMessage) -> list[Wire]:
+    wires: list[Wire] = []
+    parts: list[Wire] = []
+    for block in message.blocks:
+        match block:
+            case ToolResultBlock():
+                wires.append(_result(block))
+                parts += _images_of_result(block)
+            case TextBlock():
+                if block.text.strip():
+                    parts.append({"type": "text", "text": sound_text(block.text)})
+            case ImageBlock():
+                parts.append(_image(block))
+            case ThinkingBlock() | ToolUseBlock():
+                # an assistant's; nothing puts them into a user's message
+                pass
+    if parts:
+        wires.append({"role": "user", "content": _content(parts)})
+    return wires
+
+
+def _content(parts: list[Wire]) -> str | list[Wire]:
+    """Plain text where there is only text: more servers take it than take a list."""
+    if all(part["type"] == "text" for part in parts):
+        return "\n\n".join(part["text"] for part in parts)
+    return parts
+
+
+def _result(block: ToolResultBlock) -> Wire:
+    text = sound_text(text_of(block.content)) or _NO_OUTPUT
+    if block.is_error:
+        text = _ERROR_PREFIX + text
+    call_id = id_for_wire(block.tool_use_id, longest=_LONGEST_ID)
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+def _images_of_result(block: ToolResultBlock) -> list[Wire]:
+    images = [_image(part) for part in block.content if isinstance(part, ImageBlock)]
+    if not images:
+        return []
+    call_id = id_for_wire(block.tool_use_id, longest=_LONGEST_ID)
+    return [{"type": "text", "text": f"Image output of call {call_id}:"}, *images]
+
+
+def _image(block: ImageBlock) -> Wire:
+    url = f"data:{block.media_type};base64,{block.data}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _assistant(message: RequestMessage, request: ModelRequest, preset: Preset) -> list[Wire]:
+    is_own = message.provider == preset.name and message.model == request.model
+    text = "\n\n".join(
+        sound_text(block.text)
+        for block in message.blocks
+        if isinstance(block, TextBlock) and block.text
+    )
+    calls = [
+        _call(block, is_own=is_own) for block in message.blocks if isinstance(block, ToolUseBlock)
+    ]
+    if not text and not calls:
+        return []
+    wire: Wire = {"role": "assistant", "content": text or None}
+    wire |= _thinking(message, preset, is_own=is_own)
+    if is_own:
+        wire |= _message_extra(message)
+    if calls:
+        if not is_own and preset.foreign_call_extra is not None:
+            calls[0] |= preset.foreign_call_extra
+        wire["tool_calls"] = calls
+    return [wire]
+
+
+def _call(block: ToolUseBlock, *, is_own: bool) -> Wire:
+    wire: Wire = {
+        "id": id_for_wire(block.id, longest=_LONGEST_ID),
+        "type": "function",
+        "function": {
+            "name": name_for_wire(block.name),
+            "arguments": arguments_for_wire(block.input),
+        },
+    }
+    if is_own and block.provider_data is not None:
+        wire |= {key: value for key, value in block.provider_data.items() if key != MESSAGE_EXTRA}
+    return wire
+
+
+def _thinking(message: RequestMessage, preset: Preset, *, is_own: bool) -> Wire:
+    fields: Wire = {}
+    if preset.thinking_demanded is not None:
+        fields[preset.thinking_demanded] = ""
+    if not is_own or not preset.replays_thinking:
+        return fields
+    for block in message.blocks:
+        if isinstance(block, ThinkingBlock) and block.provider_data is not None:
+            field = block.provider_data.get(THINKING_FIELD)
+            if isinstance(field, str):
+                fields[field] = fields.get(field, "") + block.text
+    return fields
+
+
+def _message_extra(message: RequestMessage) -> Wire:
+    for block in message.blocks:
+        data = getattr(block, "provider_data", None)
+        extra = data.get(MESSAGE_EXTRA) if data is not None else None
+        if isinstance(extra, Mapping):
+            return dict(extra)
+    return {}
+
+
+def _merged(messages: list[Wire]) -> list[Wire]:
+    """User messages that came to stand side by side as one; strict templates want them to
+    alternate."""
+    merged: list[Wire] = []
+    for message in messages:
+        last = merged[-1] if merged else None
+        if last is not None and last["role"] == message["role"] == "user":
+            merged[-1] = {"role": "user", "content": _joined(last["content"], message["content"])}
+        else:
+            merged.append(message)
+    return merged
+
+
+def _joined(left: str | list[Wire], right: str | list[Wire]) -> str | list[Wire]:
+    if isinstance(left, str) and isinstance(right, str):
+        return f"{left}\n\n{right}"
+    parts = [
+        {"type": "text", "text": side} if isinstance(side, str) else side for side in (left, right)
+    ]
+    return [item for part in parts for item in (part if isinstance(part, list) else [part])]

@@ -1,0 +1,122 @@
+"""Values that cross the wire in both directions: text, call arguments, call ids and names.
+
+Comes in: what a model generated, or what the history holds. Goes out: the same, in a form that
+every provider accepts. Pure functions; nothing here knows a provider.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from tui_agent.vocabulary.blocks import Json, JsonObject
+
+CUT_PROBLEM = (
+    "The response reached its output limit before this call was complete, so the call was not run. "
+    "Ask for less in one call, for example by writing a long file in parts."
+)
+STOPPED_PROBLEM = "The response was stopped by a filter or a refusal, so this call was not run."
+_UNNAMED = "unnamed_tool"
+_MAX_SHOWN_ARGUMENTS = 200
+
+
+def sound_text(text: str) -> str:
+    """`text` without lone surrogates, which cannot be encoded; halves of a pair are joined."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def sound_json(value: Json) -> Json:
+    """`value` with `sound_text` applied to every string and key in it."""
+    if isinstance(value, str):
+        return sound_text(value)
+    if isinstance(value, Mapping):
+        return {sound_text(str(key)): sound_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [sound_json(item) for item in value]
+    return value
+
+
+class GrowingText:
+    """Text that arrives in pieces. A surrogate pair split over two pieces is given out whole."""
+
+    __slots__ = ("_held", "_parts")
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._held = ""
+
+    def add(self, piece: str) -> str:
+        """Takes the next piece and returns what may be shown of it, possibly nothing."""
+        piece = self._held + piece
+        self._held = ""
+        if piece and "\ud800" <= piece[-1] <= "\udbff":
+            piece, self._held = piece[:-1], piece[-1]
+        piece = sound_text(piece)
+        if piece:
+            self._parts.append(piece)
+        return piece
+
+    @property
+    def text(self) -> str:
+        """Everything so far; half a pair that never got its other half is left out."""
+        return "".join(self._parts)
+
+
+def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
+    """The arguments of a call and, when they cannot be used, the problem in words for the model.
+
+    No text at all means no arguments.
+    """
+    if not text.strip():
+        return {}, None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        shown = text[:_MAX_SHOWN_ARGUMENTS]
+        return {}, f"The arguments of this call are not valid JSON ({error}): {sound_text(shown)}"
+    if not isinstance(value, dict):
+        kind = type(value).__name__
+        return {}, f"The arguments of this call must be a JSON object, but they are a {kind}."
+    return sound_json(value), None
+
+
+def fresh_call_id(wanted: str | None, taken: Collection[str]) -> str:
+    """`wanted` if no other call has it, else an id of our own."""
+    if wanted and wanted not in taken:
+        return sound_text(wanted)
+    return f"call_{secrets.token_hex(12)}"
+
+
+def call_name(name: str) -> str:
+    """A name that can be stored and sent back, also when the model gave none."""
+    return sound_text(name).strip() or _UNNAMED
+
+
+def name_for_wire(name: str) -> str:
+    """`name` with only the characters that every provider takes in a tool name, 64 at most."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or _UNNAMED
+
+
+def id_for_wire(call_id: str, *, longest: int) -> str:
+    """`call_id` if any provider takes it, else a stable stand-in, the same for call and result.
+
+    Models make ids such as `functions.Bash:0`, which other makers refuse.
+    """
+    if len(call_id) <= longest and re.fullmatch(r"[a-zA-Z0-9_-]+", call_id):
+        return call_id
+    return f"call_{hashlib.sha256(call_id.encode()).hexdigest()[:24]}"
+
+
+def arguments_for_wire(value: JsonObject) -> str:
+    """A call's input as JSON text: compact, and the same bytes for the same value."""
+    return json.dumps(sound_json(value), ensure_ascii=False, separators=(",", ":"))
