@@ -14,19 +14,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
-import struct
 import threading
 import time
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar, assert_never
 
-from tests.scripted import wires
+from tests.scripted import answers, wires
+from tests.scripted.connection import ChunkedBody, Connection, Head
 from tests.scripted.issued import Issued
 from tests.scripted.request import ParsedRequest, Wire
 from tests.scripted.script import (
+    Answer,
     Cut,
     Fail,
     Hold,
@@ -77,6 +77,7 @@ class ScriptedServer:
         window: int = 200_000,
         max_output: int = 64_000,
         port: int = 0,
+        on_request: Callable[[ParsedRequest], None] | None = None,
     ) -> None:
         self.requests: list[ParsedRequest] = []
         """Every model call, in order of arrival."""
@@ -91,10 +92,12 @@ class ScriptedServer:
         self._respond = responder_of(script)
         self._minter = wires.Minter()
         self._asked_port = port
+        self._on_request = on_request
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._gates: dict[str, asyncio.Event] = {}
         self._arrivals: dict[str, asyncio.Event] = {}
+        self._news = asyncio.Event()
 
     async def start(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._asked_port)
@@ -151,6 +154,15 @@ class ScriptedServer:
         """Wait until some stream stands at the `Hold` of this name."""
         await self._arrivals.setdefault(name, asyncio.Event()).wait()
 
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until this holds; looked at whenever a request arrives or an answer has ended."""
+        while not holds():
+            await self._news.wait()
+
+    def _tell(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
     def _gate(self, name: str) -> asyncio.Event:
         return self._gates.setdefault(name, asyncio.Event())
 
@@ -158,7 +170,7 @@ class ScriptedServer:
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)
-        connection = _Connection(reader, writer)
+        connection = Connection(reader, writer)
         try:
             while await self._exchange(connection):
                 pass
@@ -170,7 +182,7 @@ class ScriptedServer:
             self._connections.discard(task)
             writer.close()
 
-    async def _exchange(self, connection: _Connection) -> bool:
+    async def _exchange(self, connection: Connection) -> bool:
         """Answer one request; says whether the connection stays open for another."""
         head = await connection.read_head()
         path = head.path.split("?")[0]
@@ -184,23 +196,19 @@ class ScriptedServer:
         request = ParsedRequest(wire, path, head.headers, parsed, time.monotonic())
         request.violations.extend(self._judge(request))
         self.requests.append(request)
-        if request.violations and self.strict:
-            await self._refuse(connection, request)
-            return True
+        answer = self._choose(request)
+        if self._on_request:
+            self._on_request(request)
+        self._tell()
         try:
-            answer = self._respond(request)
-        except ScriptExhaustedError as error:
-            request.violations.append(f"script: {error}")
-            await self._refuse(connection, request)
-            return True
-        # A script is the test's own code: its fault must show in the test, not hang the client.
-        except Exception as error:  # noqa: BLE001
-            request.violations.append(f"script raised {error!r}")
-            await self._refuse(connection, request)
-            return True
+            return await self._send(connection, request, answer)
+        finally:
+            self._tell()
+
+    async def _send(self, connection: Connection, request: ParsedRequest, answer: Answer) -> bool:
         match answer:
             case Fail():
-                payload = wires.error_body(answer, wire)
+                payload = answers.error_body(answer, request.wire)
                 await connection.send(answer.status, payload, answer.headers)
                 request.finished = True
                 return True
@@ -210,6 +218,21 @@ class ScriptedServer:
             case _:
                 assert_never(answer)
 
+    def _choose(self, request: ParsedRequest) -> Answer:
+        """The script's answer, or the refusal of a request that breaks a rule or that no script
+        answers.
+        """
+        if not (request.violations and self.strict):
+            try:
+                return self._respond(request)
+            except ScriptExhaustedError as error:
+                request.violations.append(f"script: {error}")
+            # A script is the test's own code: its fault must show in the test, not hang the client.
+            except Exception as error:  # noqa: BLE001
+                request.violations.append(f"script raised {error!r}")
+        text = "\n".join(request.violations)
+        return Fail(400, answers.refusal_shape(request.wire, "invalid_request_error", text))
+
     def _judge(self, request: ParsedRequest) -> list[str]:
         if request.body.get("stream") is not True:
             return ["stream: only streaming requests are scripted"]
@@ -217,33 +240,26 @@ class ScriptedServer:
             return check_anthropic(request.body, self.issued, bind_thinking=self.bind_thinking)
         return check_chat(request.body, self.issued, demand_reasoning=self.demand_reasoning)
 
-    async def _refuse(self, connection: _Connection, request: ParsedRequest) -> None:
-        text = "\n".join(request.violations)
-        shape = wires.refusal_shape(request.wire, "invalid_request_error", text)
-        # What breaks a rule may be a lone surrogate, which UTF-8 cannot carry: ASCII escapes it.
-        await connection.send(400, json.dumps(shape).encode("ascii"), {})
-        request.finished = True
-
     async def _answer_other(
-        self, connection: _Connection, head: _Head, path: str, body: object
+        self, connection: Connection, head: Head, path: str, body: object
     ) -> None:
         wire: Wire = "anthropic" if "anthropic-version" in head.headers else "chat"
         status = 200
         named = path.removeprefix("/v1/models/")
         if head.method == "GET" and path in ("/v1/models", "/models"):
-            answer = wires.model_listing(wire, self.models, self.window, self.max_output)
+            answer = answers.model_listing(wire, self.models, self.window, self.max_output)
         elif head.method == "GET" and named in self.models:
-            answer = wires.model_card(named, self.window, self.max_output)
+            answer = answers.model_card(wire, named, self.window, self.max_output)
         elif head.method == "POST" and path == "/v1/messages/count_tokens":
-            answer = {"input_tokens": wires.estimate_tokens(body)}
+            answer = {"input_tokens": answers.estimate_tokens(body)}
         else:
             status = 404
-            answer = wires.refusal_shape(wire, "not_found_error", f"no {head.method} {path} here")
+            answer = answers.refusal_shape(wire, "not_found_error", f"no {head.method} {path} here")
         await connection.send(status, json.dumps(answer).encode("ascii"), {})
 
     async def _stream(
         self,
-        connection: _Connection,
+        connection: Connection,
         request: ParsedRequest,
         reply: Reply,
         frames: Iterator[wires.Frame],
@@ -268,9 +284,9 @@ class ScriptedServer:
             await asyncio.gather(sending, gone, return_exceptions=True)
 
     async def _send_frames(
-        self, connection: _Connection, reply: Reply, frames: Iterator[wires.Frame]
+        self, connection: Connection, reply: Reply, frames: Iterator[wires.Frame]
     ) -> bool:
-        body = _ChunkedBody(connection, reply.body_chunk, reply.body_delay)
+        body = ChunkedBody(connection, reply.body_chunk, reply.body_delay)
         await body.begin(self._minter.mint("req"))
         for frame in frames:
             match frame:
@@ -296,111 +312,6 @@ class ScriptedServer:
         await body.flush()
         await body.end()
         return True
-
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    method: str
-    path: str
-    headers: Mapping[str, str]
-
-
-class _Connection:
-    """The server's side of one HTTP/1.1 connection."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._early = b""
-
-    async def read_head(self) -> _Head:
-        block = self._early + await self._reader.readuntil(b"\r\n\r\n")
-        self._early = b""
-        first, *lines = block.decode("latin-1").split("\r\n")
-        method, path, _ = first.split(" ", 2)
-        pairs = (line.split(":", 1) for line in lines if ":" in line)
-        return _Head(method, path, {name.lower(): value.strip() for name, value in pairs})
-
-    async def read_body(self, head: _Head) -> object:
-        """The body as JSON; None when there is none or it is something else."""
-        data = await self._reader.readexactly(int(head.headers.get("content-length", "0")))
-        try:
-            return json.loads(data)
-        except ValueError:
-            return None
-
-    async def wait_for_close(self) -> None:
-        """Return when the client closes. A byte of a next request is kept for it and ends the watch
-        for good.
-        """
-        if await self._read_one():
-            await asyncio.Event().wait()
-
-    async def _read_one(self) -> bool:
-        try:
-            self._early = await self._reader.read(1)
-        except ConnectionError:
-            return False
-        return bool(self._early)
-
-    async def send(self, status: int, payload: bytes, headers: Mapping[str, str]) -> None:
-        """A whole response that is not a stream."""
-        told = {"content-type": "application/json", **headers, "content-length": str(len(payload))}
-        lines = [f"HTTP/1.1 {status} Scripted", *(f"{k}: {v}" for k, v in told.items())]
-        await self.write("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + payload)
-
-    async def write(self, data: bytes) -> None:
-        self._writer.write(data)
-        await self._writer.drain()
-
-    def reset_on_close(self) -> None:
-        """Make closing send RST, as a crashed peer or a middlebox would."""
-        linger = struct.pack("ii", 1, 0)
-        self._writer.get_extra_info("socket").setsockopt(
-            socket.SOL_SOCKET, socket.SO_LINGER, linger
-        )
-
-
-class _ChunkedBody:
-    """A chunked response body, cut every `size` bytes across what was written (0: as written)."""
-
-    def __init__(self, connection: _Connection, size: int, delay: float) -> None:
-        self._connection = connection
-        self._size = size
-        self._delay = delay
-        self._buffer = b""
-
-    async def begin(self, request_id: str) -> None:
-        head = (
-            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
-            f"request-id: {request_id}\r\nx-request-id: {request_id}\r\n"
-            "transfer-encoding: chunked\r\n\r\n"
-        )
-        await self._connection.write(head.encode("ascii"))
-
-    async def write(self, data: bytes) -> None:
-        if not self._size:
-            await self._send(data)
-            return
-        self._buffer += data
-        while len(self._buffer) >= self._size:
-            piece, self._buffer = self._buffer[: self._size], self._buffer[self._size :]
-            await self._send(piece)
-
-    async def flush(self) -> None:
-        """Send what does not fill a chunk, before a wait or the end."""
-        if self._buffer:
-            await self._send(self._buffer)
-            self._buffer = b""
-
-    async def end(self) -> None:
-        await self._connection.write(b"0\r\n\r\n")
-
-    async def _send(self, piece: bytes) -> None:
-        if piece:
-            await self._connection.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
-        if self._delay:
-            await asyncio.sleep(self._delay)
 
 
 class ThreadedServer:
@@ -448,6 +359,10 @@ class ThreadedServer:
     def reached(self, name: str, timeout: float = 30.0) -> None:
         """Wait until some stream stands at the `Hold`; `TimeoutError` after so many seconds."""
         self._run(self.server.reached(name), timeout)
+
+    def until(self, holds: Callable[[], bool], timeout: float = 30.0) -> None:
+        """Wait until this holds, or raise `TimeoutError` after so many seconds."""
+        self._run(self.server.until(holds), timeout)
 
     def _run(self, work: Coroutine[Any, Any, _Result], timeout: float = 30.0) -> _Result:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)

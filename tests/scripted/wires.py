@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
+from tests.scripted.answers import JsonObject, encode_json, estimate_tokens, refusal_shape
 from tests.scripted.issued import Issued, IssuedMessage, Part, prefix_digest, signature_for
 from tests.scripted.request import ParsedRequest
 from tests.scripted.script import (
     Call,
     Cut,
-    Fail,
     Hold,
     Pause,
     Raw,
@@ -35,7 +35,6 @@ from tests.scripted.script import (
 )
 
 Frame = bytes | Pause | Hold | Cut
-JsonObject = dict[str, Any]
 
 _CHAT_STOPS = {
     "end_turn": "stop",
@@ -43,16 +42,6 @@ _CHAT_STOPS = {
     "tool_use": "tool_calls",
     "max_tokens": "length",
     "refusal": "content_filter",
-}
-_ERROR_TYPES = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    402: "billing_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    529: "overloaded_error",
 }
 
 
@@ -106,55 +95,6 @@ def encode(reply: Reply, request: ParsedRequest, issued: Issued, minter: Minter)
     if not stopped:
         issued.remember(encoder.message())
         yield from encoder.end(Stop())
-
-
-def error_body(fail: Fail, wire: str) -> bytes:
-    """The body of an HTTP error, in the wire's usual shape when the script gives none."""
-    if isinstance(fail.body, str):
-        return fail.body.encode("utf-8")
-    if fail.body is not None:
-        return _json(fail.body)
-    kind = _ERROR_TYPES.get(fail.status, "api_error")
-    return _json(refusal_shape(wire, kind, f"scripted error {fail.status}"))
-
-
-def refusal_shape(wire: str, kind: str, message: str) -> JsonObject:
-    if wire == "anthropic":
-        return {
-            "type": "error",
-            "error": {"type": kind, "message": message},
-            "request_id": "req_scripted",
-        }
-    return {"error": {"message": message, "type": kind, "param": None, "code": None}}
-
-
-def model_listing(wire: str, models: list[str], window: int, max_output: int) -> JsonObject:
-    """The answer to GET /v1/models."""
-    if wire == "chat":
-        listed = [
-            {"id": m, "object": "model", "created": 1790000000, "owned_by": "scripted"}
-            for m in models
-        ]
-        return {"object": "list", "data": listed}
-    data = [model_card(m, window, max_output) for m in models]
-    return {"data": data, "has_more": False, "first_id": models[0], "last_id": models[-1]}
-
-
-def model_card(model: str, window: int, max_output: int) -> JsonObject:
-    return {
-        "type": "model",
-        "id": model,
-        "display_name": model,
-        "created_at": "2026-09-01T00:00:00Z",
-        "max_input_tokens": window,
-        "max_tokens": max_output,
-    }
-
-
-def estimate_tokens(value: object) -> int:
-    """A quarter of the characters, as every rule of thumb has it; never zero."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return len(text) // 4 + 1
 
 
 class _Encoder:
@@ -404,13 +344,4 @@ def _event(name: str, **fields: object) -> bytes:
 
 
 def _data(value: Mapping[str, Any]) -> bytes:
-    return b"data: " + _json(value) + b"\n\n"
-
-
-def _json(value: object) -> bytes:
-    # Characters outside ASCII go out as UTF-8, so that a split body cuts them in two; a lone
-    # surrogate cannot and is escaped.
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode("ascii")
+    return b"data: " + encode_json(value) + b"\n\n"
