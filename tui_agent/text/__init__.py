@@ -8,6 +8,7 @@ colours only, `prose` keeps words only. All take linear time, none reads markup,
 from tui_agent.text.exact import exact
 from tui_agent.text.excerpts import head_tail
 from tui_agent.text.foreign import StreamSanitizer, output, plain, prose
+from tui_agent.text.lookalikes import lookalike_notices
 from tui_agent.text.styles import (
     PALETTE_NAMES,
     Colour,
@@ -29,6 +30,7 @@ __all__ = [
     "cell_width",
     "exact",
     "head_tail",
+    "lookalike_notices",
     "output",
     "palette_rgb",
     "plain",

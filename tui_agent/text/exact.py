@@ -17,6 +17,7 @@ MOST_BLANKS: Final = 32
 MOST_LINE_BREAKS: Final = 3
 MOST_MARKS: Final = 4
 _TABLE_LIMIT: Final = 4096
+_TOO_MANY_SPACES: Final = " " * (MOST_BLANKS + 1)
 
 _UNSEEN: Final = re.compile(f"[{UNSEEN_MARKS_AND_LETTERS}]")
 _BLANKS: Final = re.compile(f"[ \\t]{{{MOST_BLANKS + 1},}}")
@@ -56,7 +57,10 @@ def exact(text: str, *, one_line: bool = True) -> str:
     `<U+XXXX>`, long runs of blanks, line breaks or combining marks a count in `⟨⟩`. With
     `one_line=False` a line feed stays a line break.
     """
-    if not text.isascii():
+    if text.isascii():
+        if text.isprintable() and _TOO_MANY_SPACES not in text:
+            return text
+    else:
         text = _MAYBE_MARKS.sub(_count_marks, text)
     text = _LINE_BREAKS.sub(_count_line_breaks, _BLANKS.sub(_count_blanks, text))
     if text.isprintable() and (text.isascii() or _UNSEEN.search(text) is None):

@@ -33,8 +33,8 @@ _LONGEST_TO_ERASE_FROM: Final = 32
 
 def output(text: str) -> StyledText:
     """Safe text of a tool's output, a file or a diff, with its colours."""
-    if is_safe(text):
-        return StyledText(text)
+    if (safe := _as_it_stands(text)) is not None:
+        return StyledText(safe)
     engine = _Engine()
     engine.feed(text, is_last=True)
     shown, spans = _join(engine.take_all())
@@ -43,8 +43,8 @@ def output(text: str) -> StyledText:
 
 def plain(text: str) -> str:
     """`output` without the colours."""
-    if is_safe(text):
-        return text
+    if (safe := _as_it_stands(text)) is not None:
+        return safe
     engine = _Engine()
     engine.feed(text, is_last=True)
     return "".join(part for part, _ in engine.take_all())
@@ -53,6 +53,15 @@ def plain(text: str) -> str:
 def prose(text: str) -> str:
     """Safe text of a model or a person. Markdown in it is still Markdown; no markup is read."""
     return plain(text)
+
+
+def _as_it_stands(text: str) -> str | None:
+    """The quick way for ordinary text, which may have the line ends of Windows."""
+    if is_safe(text):
+        return text
+    if "\r\n" in text and is_safe(lines := text.replace("\r\n", "\n")):
+        return lines
+    return None
 
 
 class StreamSanitizer:
