@@ -1,8 +1,8 @@
 """A server on the loopback that plays back recorded model streams and error answers.
 
 The path of a request says what is played: `/stream/<family>/<name>` or `/error/<key>`, each with
-options after commas as the recordings name them (`chunk`, `delay`, `stall`, `crlf`, `end`). What was
-asked is kept for the test to look at.
+options after commas as the recordings name them (`chunk`, `delay`, `stall`, `crlf`, `end`). What
+was asked is kept for the test to look at.
 """
 
 from __future__ import annotations
@@ -145,4 +145,6 @@ async def _play(writer: asyncio.StreamWriter, data: bytes, options: Mapping[str,
             await asyncio.sleep(0.05)
             sock: socket.socket = writer.get_extra_info("socket")
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        case _:
+            pass
     return False

@@ -54,6 +54,8 @@ def _tool(tool: ToolSchema) -> Wire:
 
 def _message(message: RequestMessage, model: str, provider: str) -> Wire:
     is_own = message.provider == provider and message.model == model
+    # thinking is bound to the conversation it was made in
+    is_own = is_own and not message.prefix_changed
     content = [wire for block in message.blocks if (wire := _block(block, is_own=is_own))]
     if message.role == "user":
         # results have to stand before anything else that the person or the program says

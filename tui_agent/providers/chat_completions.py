@@ -35,7 +35,7 @@ _WINDOW_FIELDS = ("context_window", "context_length", "max_model_len", "max_cont
 
 
 class ChatClient:
-    """A `ModelClient` for one key and server. `timeout`: for how many seconds nothing may arrive."""
+    """A `ModelClient` for one key and server. `timeout` bounds the silence of a server, in seconds."""
 
     def __init__(
         self,

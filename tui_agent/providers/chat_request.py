@@ -27,6 +27,7 @@ from tui_agent.vocabulary.blocks import (
     ToolResultBlock,
     ToolUseBlock,
     text_of,
+    tool_uses,
 )
 
 THINKING_FIELD = "thinking_field"
@@ -39,6 +40,9 @@ _NO_OUTPUT = "(no output)"
 _ERROR_PREFIX = "Error: "
 
 Wire = dict[str, Any]
+Ids = dict[str, str]
+"""Call ids of the history and what stands for them on the wire. A maker's own stay as they are: some
+models read something from them."""
 
 
 def build_body(request: ModelRequest, preset: Preset) -> Wire:
@@ -79,22 +83,25 @@ def _messages(request: ModelRequest, preset: Preset) -> list[Wire]:
     system = "\n\n".join(sound_text(text) for text in request.system if text.strip())
     if system:
         messages.append({"role": "system", "content": system})
+    ids: Ids = {}
     for message in request.messages:
         if message.role == "user":
-            messages += _user(message)
+            messages += _user(message, ids)
         else:
-            messages += _assistant(message, request, preset)
+            is_own = message.provider == preset.name and message.model == request.model
+            messages += _assistant(message, preset, ids, is_own=is_own)
     return _merged(messages)
 
 
-def _user(message: RequestMessage) -> list[Wire]:
+def _user(message: RequestMessage, ids: Ids) -> list[Wire]:
     wires: list[Wire] = []
     parts: list[Wire] = []
     for block in message.blocks:
         match block:
             case ToolResultBlock():
-                wires.append(_result(block))
-                parts += _images_of_result(block)
+                call_id = ids.get(block.tool_use_id, block.tool_use_id)
+                wires.append(_result(block, call_id))
+                parts += _images_of_result(block, call_id)
             case TextBlock():
                 if block.text.strip():
                     parts.append({"type": "text", "text": sound_text(block.text)})
@@ -115,19 +122,17 @@ def _content(parts: list[Wire]) -> str | list[Wire]:
     return parts
 
 
-def _result(block: ToolResultBlock) -> Wire:
+def _result(block: ToolResultBlock, call_id: str) -> Wire:
     text = sound_text(text_of(block.content)) or _NO_OUTPUT
     if block.is_error:
         text = _ERROR_PREFIX + text
-    call_id = id_for_wire(block.tool_use_id, longest=_LONGEST_ID)
     return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
-def _images_of_result(block: ToolResultBlock) -> list[Wire]:
+def _images_of_result(block: ToolResultBlock, call_id: str) -> list[Wire]:
     images = [_image(part) for part in block.content if isinstance(part, ImageBlock)]
     if not images:
         return []
-    call_id = id_for_wire(block.tool_use_id, longest=_LONGEST_ID)
     return [{"type": "text", "text": f"Image output of call {call_id}:"}, *images]
 
 
@@ -136,16 +141,16 @@ def _image(block: ImageBlock) -> Wire:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _assistant(message: RequestMessage, request: ModelRequest, preset: Preset) -> list[Wire]:
-    is_own = message.provider == preset.name and message.model == request.model
+def _assistant(message: RequestMessage, preset: Preset, ids: Ids, *, is_own: bool) -> list[Wire]:
     text = "\n\n".join(
         sound_text(block.text)
         for block in message.blocks
         if isinstance(block, TextBlock) and block.text
     )
-    calls = [
-        _call(block, is_own=is_own) for block in message.blocks if isinstance(block, ToolUseBlock)
-    ]
+    uses = tool_uses(message.blocks)
+    for use in uses:
+        ids[use.id] = use.id if is_own else id_for_wire(use.id, longest=_LONGEST_ID)
+    calls = [_call(use, ids[use.id], is_own=is_own) for use in uses]
     if not text and not calls:
         return []
     wire: Wire = {"role": "assistant", "content": text or None}
@@ -159,9 +164,9 @@ def _assistant(message: RequestMessage, request: ModelRequest, preset: Preset) -
     return [wire]
 
 
-def _call(block: ToolUseBlock, *, is_own: bool) -> Wire:
+def _call(block: ToolUseBlock, call_id: str, *, is_own: bool) -> Wire:
     wire: Wire = {
-        "id": id_for_wire(block.id, longest=_LONGEST_ID),
+        "id": call_id,
         "type": "function",
         "function": {
             "name": name_for_wire(block.name),

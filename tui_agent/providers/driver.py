@@ -91,6 +91,10 @@ async def drive(
                     yield item
             except ProviderError as error:
                 raise _with_partial(error, assembly) from error.__cause__
+            except (TypeError, ValueError, AttributeError) as error:
+                # an event of a shape that nobody foresaw; the SDK checks none
+                failure = errors.map(error, has_begun=True)
+                raise _with_partial(failure, assembly) from error
     finally:
         await source.close()
     if not assembly.is_complete:

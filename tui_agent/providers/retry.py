@@ -2,15 +2,15 @@
 
 Comes in: a client and a request. Goes out: the stream items of each attempt, an `Attempt` before
 the first item of each and a `Retrying` before each wait, at which the consumer withdraws what it
-had shown. It is cancelled by cancelling whoever iterates. A request that a provider refused is never
-sent again as it was; once it is sent without earlier reasoning, when that was what was refused.
+had shown. It is cancelled by cancelling whoever iterates. A request that a provider refused is
+never sent again as it was; once it is sent without earlier reasoning, when that was refused.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -46,10 +46,10 @@ _BRIEF = 3
 class RetryPolicy:
     """How often and how long; seconds.
 
-    `attempts` counts all attempts of a call, by the class of the last failure. The wait doubles from
-    `first_delay` to `longest_delay`, less up to a quarter by chance. A provider that asks for more
-    than `longest_asked` is not waited for. Where nobody listens or a name is unknown, everything
-    ends within `unreachable_for`.
+    `attempts` counts all attempts of a call, by the class of the last failure. The wait doubles
+    from `first_delay` to `longest_delay`, less up to a quarter by chance. A provider that asks for
+    more than `longest_asked` is not waited for. Where nobody listens or a name is unknown,
+    everything ends within `unreachable_for`.
     """
 
     attempts: Mapping[ErrorClass, int] = field(
@@ -82,7 +82,7 @@ async def call(
     clock: Clock = SYSTEM_CLOCK,
     wait: Callable[[float], Awaitable[object]] = asyncio.sleep,
     chance: Callable[[], float] = random.random,
-) -> AsyncIterator[CallItem]:
+) -> AsyncGenerator[CallItem, None]:
     """Runs `request` until it succeeds or trying again is no use. Raises the last `ProviderError`.
 
     `chance` gives numbers from 0 to 1 for the jitter.
@@ -118,7 +118,7 @@ async def call(
         await wait(delay)
 
 
-async def _attempt(client: ModelClient, request: ModelRequest) -> AsyncIterator[StreamItem]:
+async def _attempt(client: ModelClient, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
     has_ended = False
     stream = cast("AsyncGenerator[StreamItem, None]", client.stream(request))
     async with aclosing(stream) as items:
