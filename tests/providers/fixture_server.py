@@ -75,8 +75,8 @@ class FixtureServer:
         try:
             while await self._answer(reader, writer):
                 pass
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass  # the client has gone
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass  # the client has gone, or the test is over
         finally:
             self._tasks.discard(task)
             writer.close()

@@ -1,4 +1,4 @@
-"""What reaches a server: our key and nothing from the environment. What an import costs: nothing."""
+"""What reaches a server: our key and nothing of the environment. What an import costs: nothing."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ async def test_a_line_break_of_unicode_does_not_cut_an_event(
 ) -> None:
     words = "a\u2028b\u0085c"
     if family == "anthropic":
-        events = [
+        events: list[dict[str, Any]] = [
             {"type": "message_start", "message": {}},
             {"type": "content_block_start", "index": 0, "content_block": {"type": "text"}},
             {

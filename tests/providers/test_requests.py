@@ -29,7 +29,7 @@ BODIES = Path(__file__).parent / "bodies"
 def reviewed(name: str, body: Any) -> None:
     """Compares with the reviewed file of that name."""
     path = BODIES / f"{name}.json"
-    text = json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(body, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
@@ -212,9 +212,9 @@ def test_effort_is_switched_off_for_the_models_that_take_tools_only_so(
 ) -> None:
     hello = (RequestMessage("user", (TextBlock("hello"),)),)
     body = build_body(history.request(model, hello), PRESETS["openai"])
-    assert body.get("extra_body", {}).get("reasoning_effort") == effort
+    assert body.get("reasoning_effort") == effort
     without_tools = ModelRequest(model, (), hello, ())
-    assert "extra_body" not in build_body(without_tools, PRESETS["openai"])
+    assert "reasoning_effort" not in build_body(without_tools, PRESETS["openai"])
 
 
 async def test_options_of_the_user_are_laid_over_the_body(server: FixtureServer) -> None:

@@ -35,7 +35,7 @@ _WINDOW_FIELDS = ("context_window", "context_length", "max_model_len", "max_cont
 
 
 class ChatClient:
-    """A `ModelClient` for one key and server. `timeout` bounds the silence of a server, in seconds."""
+    """A `ModelClient` for one key and server. `timeout` bounds the server's silence, in seconds."""
 
     def __init__(
         self,
@@ -58,8 +58,12 @@ class ChatClient:
 
         async def open_stream() -> Any:
             client = await self._client.get()
-            body: Any = build_body(request, self._preset)
-            return await client.chat.completions.create(**body, stream=True)
+            body = build_body(request, self._preset)
+            # as extra body, which the SDK takes as it is: it walks through its own parameters for
+            # half a second when the history is long
+            return await client.chat.completions.create(
+                model=request.model, messages=[], stream=True, extra_body=body
+            )
 
         assembly = ChatAssembly(self._errors, call_ids(request))
         async for item in drive(open_stream, assembly, self._errors):

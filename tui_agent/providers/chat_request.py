@@ -41,31 +41,26 @@ _ERROR_PREFIX = "Error: "
 
 Wire = dict[str, Any]
 Ids = dict[str, str]
-"""Call ids of the history and what stands for them on the wire. A maker's own stay as they are: some
-models read something from them."""
+"""Call ids of the history and what stands for them on the wire. A maker's own stay as they are:
+some models read something from them."""
 
 
 def build_body(request: ModelRequest, preset: Preset) -> Wire:
-    """The keywords of the SDK's call but `stream`, with `extra_body` for what it does not know."""
+    """Everything but `stream`. Options of the model are laid over it as they are."""
     body: Wire = {
         "model": request.model,
         "messages": _messages(request, preset),
         "stream_options": {"include_usage": True},
-        preset.max_tokens_field: request.facts.max_output,
     }
-    extra: Wire = dict(preset.extra_body)
+    options = dict(request.facts.options)
+    if not options.keys() & {"max_tokens", "max_completion_tokens"}:
+        body[preset.max_tokens_field] = request.facts.max_output
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
         pattern = preset.no_effort_with_tools
         if pattern is not None and re.match(pattern, request.model):
-            extra["reasoning_effort"] = "none"
-    options = dict(request.facts.options)
-    if options.keys() & {"max_tokens", "max_completion_tokens"}:
-        del body[preset.max_tokens_field]
-    extra |= options
-    if extra:
-        body["extra_body"] = extra
-    return body
+            body["reasoning_effort"] = "none"
+    return {**body, **preset.extra_body, **options}
 
 
 def _tool(tool: ToolSchema) -> Wire:
