@@ -18,6 +18,7 @@ from anthropic import AsyncAnthropic, BadRequestError
 from openai import AsyncOpenAI
 from openai import BadRequestError as ChatBadRequestError
 
+from tests.scripted.issued import signature_for
 from tests.scripted.obedient import obedient
 from tests.scripted.plugin import StartScripted
 from tests.scripted.request import ParsedRequest
@@ -27,11 +28,13 @@ from tests.scripted.script import (
     Cut,
     Fail,
     Hold,
+    Redacted,
     Reply,
     Responder,
     Say,
     Script,
     ScriptExhaustedError,
+    Step,
     Stop,
     StreamError,
     Think,
@@ -139,6 +142,16 @@ async def test_stopping_ends_a_stream_that_hangs() -> None:
         await asking
 
 
+async def test_blocks_of_the_messages_wire_follow_one_another(scripted: StartScripted) -> None:
+    steps: list[Step] = [Think("hm"), Say("a"), Say("b"), Call("Read"), Say("c"), Redacted("x")]
+    events = await ask(await scripted([Reply(steps)]), PROMPT)
+    edges = ("content_block_start", "content_block_stop")
+    told = [(event.type, event.index) for event in events if event.type in edges]
+    assert told == [(edge, index) for index in range(5) for edge in edges]
+    ends = [event.type for event in (events[0], *events[-2:])]
+    assert ends == ["message_start", "message_delta", "message_stop"]
+
+
 # ---------------------------------------------------------------- what it refuses
 
 
@@ -196,6 +209,22 @@ async def test_thinking_must_come_back_as_the_server_gave_it(scripted: StartScri
             await ask(server, PROMPT, {"role": "assistant", "content": content}, results)
     kept = {"role": "assistant", "content": [thought, use]}
     assert await text_for(server, PROMPT, kept, results) == "done"
+
+
+async def test_bound_thinking_is_refused_by_a_server_that_binds_it(scripted: StartScripted) -> None:
+    script = in_order([Reply([Think("hm"), Call("Read", id="a")]), Reply([Say("done")])])
+    server = await scripted(script, bind_thinking=True, violations_expected=True)
+    await ask(server, PROMPT)
+    thought = {"type": "thinking", "thinking": "hm", "signature": signature_for("hm")}
+    use = {"type": "tool_use", "id": "a", "name": "Read", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "x"}
+    loop: list[Json] = [
+        {"role": "assistant", "content": [thought, use]},
+        {"role": "user", "content": [result]},
+    ]
+    with pytest.raises(BadRequestError, match="the conversation before it has changed"):
+        await ask(server, {"role": "user", "content": "a summary"}, *loop)
+    assert await text_for(server, PROMPT, *loop) == "done"
 
 
 async def test_reasoning_is_demanded_when_told_so(scripted: StartScripted) -> None:
@@ -302,6 +331,20 @@ def test_what_leaves_a_message() -> None:
     assert not leaves_a_message(Reply([Say("x"), Cut()]))
     assert not leaves_a_message(Reply([Say("x"), StreamError()]))
     assert not leaves_a_message(Fail(500))
+
+
+def test_latest_results_are_those_since_the_last_answer() -> None:
+    def result(id_: str) -> Json:
+        return {"type": "tool_result", "tool_use_id": id_, "content": "x"}
+
+    said = [
+        {"role": "user", "content": [result("old")]},
+        {"role": "assistant", "content": "on"},
+        {"role": "user", "content": [result("a"), result("b")]},
+    ]
+    request = ParsedRequest("anthropic", "/v1/messages", {}, {"messages": said}, 0.0)
+    assert [told.tool_use_id for told in request.latest_results] == ["a", "b"]
+    assert [told.tool_use_id for told in request.results] == ["old", "a", "b"]
 
 
 # ---------------------------------------------------------------- beside the model calls

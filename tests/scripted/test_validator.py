@@ -343,13 +343,19 @@ def test_thinking_may_be_left_out_where_a_provider_allows_it() -> None:
     assert check_anthropic(request(user("a summary"), *bare[1:]), issued) == []
 
 
-def test_cache_marks_and_text_as_string_do_not_change_the_prefix() -> None:
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        {"role": "user", "content": "read both"},
+        user(text("read both", cache_control={"type": "ephemeral"})),
+    ],
+    ids=["text as string", "a cache mark"],
+)
+def test_the_prefix_is_the_same_however_it_is_written(prompt: Json) -> None:
     issued = remembered(CLOSED, 1)
-    prompt = {"role": "user", "content": "read both"}
-    body = request(prompt, assistant(use("a"), use("b")), user(result("a"), result("b")))
-    assert check_anthropic(body, issued)
-    marked_prompt = user(text("read both", cache_control={"type": "ephemeral"}))
-    assert check_anthropic(request(marked_prompt, *CLOSED["messages"][1:]), issued) == []
+    assert check_anthropic(request(prompt, *CLOSED["messages"][1:]), issued) == []
+    bare = request(prompt, assistant(use("a"), use("b")), user(result("a"), result("b")))
+    assert check_anthropic(bare, issued)
 
 
 def test_bound_thinking_is_refused_after_another_prefix() -> None:

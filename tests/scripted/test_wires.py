@@ -38,6 +38,7 @@ from tests.scripted.script import (
     StreamError,
     Think,
     Usage,
+    in_order,
 )
 from tests.scripted.server import ScriptedServer
 
@@ -305,8 +306,10 @@ async def test_chat_usage_comes_only_when_asked_for(scripted: StartScripted) -> 
 async def test_raw_bytes_go_into_the_body_as_they_are(
     scripted: StartScripted, wire: WireName
 ) -> None:
-    server = await scripted([Reply([Say("a"), Raw(b": keep-alive\n\n"), Say("b")])])
-    assert (await heard(server, wire)).text == "ab"
+    raw = Raw(b'event: error\ndata: {"error": {"type": "odd", "message": "by hand"}}\n\n')
+    server = await scripted(in_order([Reply([Raw(b": keep-alive\n\n"), Say("a")]), Reply([raw])]))
+    assert (await heard(server, wire)).text == "a"
+    assert "by hand" in str(await failure(server, wire))
 
 
 # ---------------------------------------------------------------- how it comes
