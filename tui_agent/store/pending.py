@@ -1,0 +1,52 @@
+"""Open approvals and questions. An item is open until it is resolved, once, by a decision or by the
+end of its call. Deciding, which also moves the call, is in `decisions.py`."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from tui_agent.store.rows import decision_of, insert, pending_of, pending_row
+from tui_agent.store.values import PendingEntry
+from tui_agent.vocabulary.decisions import PendingItem
+from tui_agent.vocabulary.errors import NotFoundError
+
+
+def open_item(connection: sqlite3.Connection, item: PendingItem) -> None:
+    """Ask."""
+    insert(connection, "pending", pending_row(item))
+
+
+def close_for_call(
+    connection: sqlite3.Connection, session_id: str, tool_use_id: str, at: float, why: str
+) -> None:
+    """Close the open item of a call, if it has one, without an answer."""
+    connection.execute(
+        "UPDATE pending SET resolved = ?, why = ?"
+        " WHERE session_id = ? AND tool_use_id = ? AND resolved IS NULL",
+        (at, why, session_id, tool_use_id),
+    )
+
+
+def entry(connection: sqlite3.Connection, pending_id: str) -> PendingEntry:
+    """One item, open or resolved. Raises `NotFoundError`."""
+    row = connection.execute("SELECT * FROM pending WHERE pending_id = ?", (pending_id,)).fetchone()
+    if row is None:
+        raise NotFoundError(f"There is no pending item {pending_id}.")
+    return PendingEntry(pending_of(row), row["resolved"], decision_of(row), row["why"])
+
+
+def listing(
+    connection: sqlite3.Connection,
+    *,
+    session_id: str | None,
+    root_id: str | None,
+    open_only: bool,
+) -> tuple[PendingItem, ...]:
+    """Items of one session, of a tree or of all, oldest first."""
+    rows = connection.execute(
+        "SELECT p.* FROM pending p JOIN sessions s ON s.id = p.session_id"
+        " WHERE (? IS NULL OR p.session_id = ?) AND (? IS NULL OR s.root_id = ?)"
+        " AND (p.resolved IS NULL OR NOT ?) ORDER BY p.number",
+        (session_id, session_id, root_id, root_id, open_only),
+    )
+    return tuple(pending_of(row) for row in rows)

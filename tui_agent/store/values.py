@@ -1,0 +1,71 @@
+"""What only this room hands out or takes: frozen values beside the records of the vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tui_agent.vocabulary.decisions import Decision, PendingItem, Scope
+from tui_agent.vocabulary.records import ToolRun
+from tui_agent.vocabulary.states import DoneReason
+from tui_agent.vocabulary.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """How a turn ended; `usage` and `rounds` are the turn's totals."""
+
+    turn_id: str
+    reason: DoneReason
+    ended: float
+    usage: Usage = field(default_factory=Usage)
+    rounds: int = 0
+    cause: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A person's standing permission. `session_id` of `None`: for every session of the folder."""
+
+    session_id: str | None
+    folder: str
+    rule: str
+    scope: Scope
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class PendingEntry:
+    """A pending item and what became of it. `resolved` of `None`: still open. A resolved item
+    without a decision was closed unanswered; `why` then says what closed it."""
+
+    item: PendingItem
+    resolved: float | None = None
+    decision: Decision | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a decision did. When `applied` is false nothing changed and `why` says what stands in
+    the way. `run` is the decided call as it is now, `settled` are the siblings that a stopping
+    denial settled, in call order."""
+
+    applied: bool
+    item: PendingItem
+    why: str = ""
+    run: ToolRun | None = None
+    settled: tuple[ToolRun, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """One message that a search found. `snippet` is foreign text: a piece around the hit."""
+
+    session_id: str
+    root_id: str
+    message_id: str
+    seq: int
+    title: str
+    folder: str
+    snippet: str
+    created: float
