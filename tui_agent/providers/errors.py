@@ -68,6 +68,7 @@ _BILLING = re.compile(
 _BAD_KEY = re.compile(r"api key not valid|incorrect api key|invalid api key", re.IGNORECASE)
 _FILTERED = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
 _TOOLS_REFUSED = re.compile(r"function tools with reasoning_effort", re.IGNORECASE)
+_ABOUT_REASONING = re.compile(r"thinking|signature|reasoning_content", re.IGNORECASE)
 _REPLAY_REFUSED = re.compile(
     r"thought[_ ]signature|reasoning_content|\bthinking`? (or|block)|redacted_thinking"
     r"|invalid.*signature",
@@ -238,11 +239,11 @@ class ErrorMapper:
         return text if len(text) <= _MAX_MESSAGE else text[: _MAX_MESSAGE - 1] + "…"
 
 
-def refuses_replayed_thinking(error: ProviderError) -> bool:
-    """Whether the provider refused what we sent back of earlier reasoning: signatures that are
-    missing, foreign or no longer fit. The same request without them may be accepted."""
+def may_refuse_replay(error: ProviderError) -> bool:
+    """Whether the provider may have refused what we sent back of earlier reasoning: signatures that
+    are missing, foreign or no longer fit. The same request without them may be accepted."""
     return error.error_class is ErrorClass.INVALID_REQUEST and bool(
-        _REPLAY_REFUSED.search(error.message)
+        _ABOUT_REASONING.search(error.message)
     )
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 from tui_agent.providers.base import ModelClient, ModelRequest, StreamEnd, StreamItem
-from tui_agent.providers.errors import refuses_replayed_thinking
+from tui_agent.providers.errors import may_refuse_replay
 from tui_agent.vocabulary.errors import ErrorClass, ProviderError
 from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock
 
@@ -46,8 +47,7 @@ _BRIEF = 3
 class RetryPolicy:
     """How often and how long; seconds.
 
-    `attempts` counts all attempts of a call, by the class of the last failure. The wait doubles
-    from `first_delay` to `longest_delay`, less up to a quarter by chance. A provider that asks for
+    `attempts` bounds the attempts that fail in the same way, by class. The wait doubles from `first_delay` to `longest_delay`, less up to a quarter by chance. A provider that asks for
     more than `longest_asked` is not waited for. Where nobody listens or a name is unknown,
     everything ends within `unreachable_for`.
     """
@@ -89,6 +89,7 @@ async def call(
     """
     began = clock.monotonic()
     number = 0
+    failures: Counter[ErrorClass] = Counter()
     is_repaired = False
     while True:
         number += 1
@@ -100,9 +101,11 @@ async def call(
             return
         except ProviderError as error:
             failure = error
-        if not is_repaired and refuses_replayed_thinking(failure):
+        failures[failure.error_class] += 1
+        bare = without_replay(request)
+        if not is_repaired and bare != request and may_refuse_replay(failure):
             is_repaired = True
-            request = without_replay(request)
+            request = bare
             yield Retrying(number, 0.0, failure)
             continue
         delay = _delay(failure, number, policy, chance)
@@ -110,7 +113,8 @@ async def call(
         # the next attempt is taken to last as long as this one did
         would_end = (now - began) + delay + (now - attempt_began)
         is_hopeless = failure.fast_fail and would_end > policy.unreachable_for
-        if number >= policy.attempts.get(failure.error_class, 1) or is_hopeless:
+        allowed = policy.attempts.get(failure.error_class, 1)
+        if failures[failure.error_class] >= allowed or is_hopeless:
             raise failure
         if delay > policy.longest_asked:
             raise _asked_to_wait(failure, delay)

@@ -1,0 +1,244 @@
+"""What real servers send beside the protocol, and how it is taken: ids, names, arguments, halves of
+characters."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.providers.fixture_server import Answer, FixtureServer
+from tui_agent.providers.anthropic_messages import AnthropicClient
+from tui_agent.providers.base import (
+    ModelRequest,
+    RequestMessage,
+    StreamEnd,
+    StreamItem,
+    TextPiece,
+    ToolInputPiece,
+)
+from tui_agent.providers.chat_completions import ChatClient
+from tui_agent.providers.presets import PRESETS
+from tui_agent.providers.wire_values import GrowingText, id_for_wire, name_for_wire, parse_arguments
+from tui_agent.vocabulary.blocks import TextBlock, ToolResultBlock, ToolUseBlock, tool_uses
+from tui_agent.vocabulary.errors import ErrorClass, ProviderError
+from tui_agent.vocabulary.messages import StopReason
+
+HELLO = RequestMessage("user", (TextBlock("hi"),))
+REQUEST = ModelRequest("m", (), (HELLO,), ())
+STREAM = {"content-type": "text/event-stream"}
+
+
+async def chat(
+    server: FixtureServer, deltas: Sequence[Any], finish: str = "stop", request: Any = REQUEST
+) -> tuple[list[StreamItem], StreamEnd]:
+    """What the adapter makes of these deltas."""
+    chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    server.answers.append(Answer(200, STREAM, body))
+    client = ChatClient(PRESETS["compatible"], "k", base_url=server.url("x/v1"))
+    items = [item async for item in client.stream(request)]
+    await client.aclose()
+    end = items.pop()
+    assert isinstance(end, StreamEnd)
+    return items, end
+
+
+async def messages(
+    server: FixtureServer, blocks: Sequence[tuple[Any, Sequence[Any]]], request: Any = REQUEST
+) -> tuple[list[StreamItem], StreamEnd]:
+    """What the other adapter makes of these blocks and their deltas."""
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": {}}]
+    for index, (block, deltas) in enumerate(blocks):
+        events.append({"type": "content_block_start", "index": index, "content_block": block})
+        events += [
+            {"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas
+        ]
+        events.append({"type": "content_block_stop", "index": index})
+    events.append({"type": "message_stop"})
+    body = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+    server.answers.append(Answer(200, STREAM, body))
+    client = AnthropicClient("k", base_url=server.url("x"))
+    items = [item async for item in client.stream(request)]
+    await client.aclose()
+    end = items.pop()
+    assert isinstance(end, StreamEnd)
+    return items, end
+
+
+def fragment(name: str | None = None, arguments: Any = None, **fields: Any) -> dict[str, Any]:
+    return {"tool_calls": [{"function": {"name": name, "arguments": arguments}, **fields}]}
+
+
+async def test_a_character_split_over_two_events_is_shown_and_kept_whole(
+    server: FixtureServer,
+) -> None:
+    items, end = await chat(server, [{"content": "a\ud83d"}, {"content": "\ude00b"}])
+    assert items == [TextPiece("a"), TextPiece("😀b")]
+    assert end.blocks == (TextBlock("a😀b"),)
+
+
+def test_half_a_character_that_stays_alone() -> None:
+    text = GrowingText()
+    assert [text.add(piece) for piece in ("x\ude00", "\ud83d", "y")] == ["x\ufffd", "", "\ufffdy"]
+    assert text.text == "x\ufffd\ufffdy"
+
+
+async def test_calls_without_index_and_id_are_told_apart_by_their_names(
+    server: FixtureServer,
+) -> None:
+    items, end = await chat(
+        server,
+        [fragment("Read", '{"a":'), fragment(None, "1}"), fragment("Bash", "{}")],
+    )
+    calls = tool_uses(end.blocks)
+    assert [(call.name, call.input) for call in calls] == [("Read", {"a": 1}), ("Bash", {})]
+    assert len({call.id for call in calls} - {""}) == 2
+    shown = {item.id for item in items if isinstance(item, ToolInputPiece)}
+    assert shown == {call.id for call in calls}
+
+
+async def test_an_id_that_comes_twice_or_was_there_before_becomes_another(
+    server: FixtureServer,
+) -> None:
+    history = (
+        HELLO,
+        RequestMessage("assistant", (ToolUseBlock("old", "Read", {}),)),
+        RequestMessage("user", (ToolResultBlock("old", (TextBlock("x"),)),)),
+    )
+    request = ModelRequest("m", (), history, ())
+    deltas = [
+        fragment("Read", "{}", index=0, id="same"),
+        fragment("Read", "{}", index=1, id="same"),
+        fragment("Read", "{}", index=2, id="old"),
+    ]
+    _, end = await chat(server, deltas, request=request)
+    ids = [call.id for call in tool_uses(end.blocks)]
+    assert ids[0] == "same"
+    assert len({*ids, "old"}) == 4
+    block = {"type": "tool_use", "name": "Read", "input": {}}
+    _, end = await messages(
+        server, [({**block, "id": "same"}, []), ({**block, "id": "same"}, [])], request
+    )
+    assert len({call.id for call in tool_uses(end.blocks)}) == 2
+
+
+async def test_a_name_that_comes_late_does_not_lose_the_arguments(server: FixtureServer) -> None:
+    items, end = await chat(
+        server,
+        [fragment(None, '{"a"', index=0, id="c"), fragment("Read", ":1}", index=0)],
+    )
+    assert tool_uses(end.blocks) == (ToolUseBlock("c", "Read", {"a": 1}),)
+    assert items == [ToolInputPiece("c", "Read", '{"a":1}')]
+
+
+async def test_null_never_overwrites_a_name(server: FixtureServer) -> None:
+    deltas = [
+        fragment("Read", "", index=0, id="c"),
+        {"role": None, "content": None, **fragment(None, "{}", index=0, id=None)},
+    ]
+    _, end = await chat(server, deltas)
+    assert tool_uses(end.blocks) == (ToolUseBlock("c", "Read", {}),)
+
+
+async def test_arguments_may_come_as_an_object(server: FixtureServer) -> None:
+    _, end = await chat(server, [fragment("Read", {"a": 1}, index=0, id="c")])
+    assert tool_uses(end.blocks)[0].input == {"a": 1}
+    block = {"type": "tool_use", "id": "c", "name": "Read", "input": {"a": 1}}
+    _, end = await messages(server, [(block, [])])
+    assert tool_uses(end.blocks)[0].input == {"a": 1}
+
+
+async def test_a_call_without_a_name_is_kept_under_one(server: FixtureServer) -> None:
+    _, end = await chat(server, [fragment(None, "{}", index=0, id="c")])
+    assert tool_uses(end.blocks)[0].name == "unnamed_tool"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [('{"a": ', "not valid JSON"), ("[1]", "list"), ("null", "NoneType"), ("[" * 9999, "JSON")],
+)
+def test_arguments_that_cannot_be_used_are_a_problem_in_words(arguments: str, word: str) -> None:
+    value, problem = parse_arguments(arguments)
+    assert value == {}
+    assert problem is not None
+    assert word in problem
+
+
+@pytest.mark.parametrize("finish", ["length", "content_filter", "model_context_window_exceeded"])
+async def test_no_call_of_a_cut_response_can_run(server: FixtureServer, finish: str) -> None:
+    deltas = [
+        fragment("Read", '{"a":1}', index=0, id="c"),
+        fragment("Bash", '{"b":2}', index=1, id="d"),
+    ]
+    _, end = await chat(server, deltas, finish)
+    calls = tool_uses(end.blocks)
+    assert all(call.problem and call.input == {} for call in calls)
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("finish", "error_class"),
+    [
+        ("error", ErrorClass.SERVER),
+        ("network_error", ErrorClass.SERVER),
+        ("insufficient_system_resource", ErrorClass.OVERLOADED),
+    ],
+)
+async def test_a_stop_that_says_the_server_failed_is_a_failure(
+    server: FixtureServer, finish: str, error_class: ErrorClass
+) -> None:
+    with pytest.raises(ProviderError) as caught:
+        await chat(server, [{"content": "half"}], finish)
+    assert caught.value.error_class is error_class
+    assert caught.value.partial_text == "half"
+
+
+async def test_a_stop_nobody_knows_is_shown_as_it_is(server: FixtureServer) -> None:
+    _, end = await chat(server, [{"content": "x"}], "sparkled_out")
+    assert (end.stop_reason, end.note) == (StopReason.OTHER, "sparkled_out")
+
+
+async def test_the_same_reasoning_under_two_names_is_taken_once(server: FixtureServer) -> None:
+    delta = {"reasoning_content": "hm", "reasoning": "hm"}
+    _, end = await chat(server, [delta, delta, {"content": "x"}])
+    assert [getattr(block, "text", "") for block in end.blocks] == ["hmhm", "x"]
+
+
+def test_names_and_ids_that_every_maker_takes() -> None:
+    assert name_for_wire("mcp.server/tool name") == "mcp_server_tool_name"
+    assert id_for_wire("toolu_01", longest=40) == "toolu_01"
+    assert id_for_wire("functions.Bash:0", longest=40) == id_for_wire(
+        "functions.Bash:0", longest=64
+    )
+    assert id_for_wire("a.b", longest=40) != id_for_wire("a:b", longest=40)
+
+
+@pytest.mark.parametrize("held", [b"data: [DONE]\n\n", b""])
+async def test_a_connection_left_open_does_not_hold_the_turn_up(held: bytes) -> None:
+    chunk = {"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}]}
+
+    gone = asyncio.Event()
+
+    async def never_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+        writer.write(b"data: " + json.dumps(chunk).encode() + b"\n\n" + held)
+        await writer.drain()
+        await reader.read()  # until the client goes
+        writer.close()
+        gone.set()
+
+    server = await asyncio.start_server(never_close, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    client = ChatClient(PRESETS["compatible"], "k", base_url=url, timeout=60)
+    async with asyncio.timeout(30):
+        items = [item async for item in client.stream(REQUEST)]
+    await client.aclose()
+    await gone.wait()
+    server.close()
+    assert isinstance(items[-1], StreamEnd)
