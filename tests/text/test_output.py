@@ -99,3 +99,10 @@ def test_the_fixed_part_of_the_palette_is_known() -> None:
     ]
     with pytest.raises(ValueError, match="no fixed colour"):
         palette_rgb(15)
+
+
+def test_a_surrogate_pair_cut_by_a_chunk_becomes_its_character() -> None:
+    stream = StreamSanitizer()
+    assert stream.feed("a\ud83d") == "a"
+    assert stream.feed("\ude00\ud83d") == "😀"
+    assert stream.flush() == "<U+D83D>"
