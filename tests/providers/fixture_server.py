@@ -59,10 +59,9 @@ class FixtureServer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether any client is still connected."""
-        return bool(self._tasks)
+    async def all_gone(self) -> None:
+        """Returns when no client is connected any more."""
+        await asyncio.gather(*self._tasks)
 
     def url(self, what: str) -> str:
         """The address at which `what` is played; an adapter appends the rest."""

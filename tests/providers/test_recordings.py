@@ -230,7 +230,6 @@ async def test_closing_the_stream_closes_the_connection(server: FixtureServer, f
         break
     closing: Any = stream
     await closing.aclose()
-    async with asyncio.timeout(5):
-        while server.is_busy:
-            await asyncio.sleep(0.01)
+    # no wait in between: nothing is left to the garbage collector
+    await asyncio.wait_for(server.all_gone(), 5)
     await client.aclose()

@@ -132,6 +132,15 @@ async def test_demanded_reasoning_stands_on_every_turn_and_is_empty_on_foreign_o
     assert [turn["reasoning_content"] for turn in turns] == ["", ""]
 
 
+@pytest.mark.parametrize(("provider", "model"), [("compatible", "other"), ("deepseek", "qwen")])
+async def test_reasoning_never_goes_to_another_model(
+    server: FixtureServer, provider: str, model: str
+) -> None:
+    messages = history.conversation(provider, model, history.REASONED)
+    body = await chat_body(server, "compatible", history.request("qwen", messages))
+    assert "I should look" not in json.dumps(body)
+
+
 async def test_a_foreign_turn_carries_the_stand_in_for_a_signature_on_its_first_call(
     server: FixtureServer,
 ) -> None:

@@ -180,6 +180,16 @@ async def test_refused_reasoning_is_left_out_once(server: FixtureServer) -> None
     ]
 
 
+async def test_closing_the_call_closes_the_stream_at_once() -> None:
+    client = FailingClient(time=Time())
+    stream = call(client, REQUEST)
+    async for item in stream:
+        if isinstance(item, TextPiece):
+            break
+    await stream.aclose()
+    assert client.closed == 1
+
+
 async def test_a_wait_ends_at_once_when_it_is_cancelled() -> None:
     time = Time()
     client = FailingClient(failure(ErrorClass.RATE_LIMIT, retry_after=59.0), time=time)

@@ -26,6 +26,7 @@ from tui_agent.providers.wire_values import GrowingText, id_for_wire, name_for_w
 from tui_agent.vocabulary.blocks import TextBlock, ToolResultBlock, ToolUseBlock, tool_uses
 from tui_agent.vocabulary.errors import ErrorClass, ProviderError
 from tui_agent.vocabulary.messages import StopReason
+from tui_agent.vocabulary.usage import Usage
 
 HELLO = RequestMessage("user", (TextBlock("hi"),))
 REQUEST = ModelRequest("m", (), (HELLO,), ())
@@ -49,7 +50,10 @@ async def chat(
 
 
 async def messages(
-    server: FixtureServer, blocks: Sequence[tuple[Any, Sequence[Any]]], request: Any = REQUEST
+    server: FixtureServer,
+    blocks: Sequence[tuple[Any, Sequence[Any]]],
+    request: Any = REQUEST,
+    stop: str = "end_turn",
 ) -> tuple[list[StreamItem], StreamEnd]:
     """What the other adapter makes of these blocks and their deltas."""
     events: list[dict[str, Any]] = [{"type": "message_start", "message": {}}]
@@ -59,6 +63,7 @@ async def messages(
             {"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas
         ]
         events.append({"type": "content_block_stop", "index": index})
+    events.append({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {}})
     events.append({"type": "message_stop"})
     body = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
     server.answers.append(Answer(200, STREAM, body))
@@ -136,6 +141,13 @@ async def test_a_name_that_comes_late_does_not_lose_the_arguments(server: Fixtur
     assert items == [ToolInputPiece("c", "Read", '{"a":1}')]
 
 
+async def test_a_name_or_id_that_is_repeated_is_taken_once(server: FixtureServer) -> None:
+    part = fragment("Read", '{"a":', index=0, id="c")
+    rest = fragment("Read", "1}", index=0, id="c")
+    _, end = await chat(server, [part, rest])
+    assert tool_uses(end.blocks) == (ToolUseBlock("c", "Read", {"a": 1}),)
+
+
 async def test_null_never_overwrites_a_name(server: FixtureServer) -> None:
     deltas = [
         fragment("Read", "", index=0, id="c"),
@@ -179,6 +191,28 @@ async def test_no_call_of_a_cut_response_can_run(server: FixtureServer, finish: 
     calls = tool_uses(end.blocks)
     assert all(call.problem and call.input == {} for call in calls)
     assert len(calls) == 2
+
+
+@pytest.mark.parametrize("stop", ["max_tokens", "model_context_window_exceeded"])
+async def test_the_call_that_was_being_written_at_the_cut_cannot_run_even_if_it_looks_whole(
+    server: FixtureServer, stop: str
+) -> None:
+    block = {"type": "tool_use", "name": "Bash", "input": {}}
+    whole = [{"type": "input_json_delta", "partial_json": "{}"}]
+    blocks = [({**block, "id": "a"}, whole), ({**block, "id": "b"}, whole)]
+    _, end = await messages(server, blocks, stop=stop)
+    assert [call.problem is None for call in tool_uses(end.blocks)] == [True, False]
+
+
+async def test_reasoning_that_only_the_total_counts_is_output(server: FixtureServer) -> None:
+    client = ChatClient(
+        PRESETS["gemini"], "k", base_url=server.url("stream/openai/23-gemini-real-shape/v1")
+    )
+    items = [item async for item in client.stream(REQUEST)]
+    await client.aclose()
+    end = items[-1]
+    assert isinstance(end, StreamEnd)
+    assert end.usage == Usage(107, 179, reasoning=148)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, cast
 
 from tui_agent.providers.anthropic_assembly import AnthropicAssembly
@@ -62,8 +63,9 @@ class AnthropicClient:
             return await client.messages.create(**body, extra_body=options or None, stream=True)
 
         assembly = AnthropicAssembly(call_ids(request))
-        async for item in drive(open_stream, assembly, self._errors):
-            yield item
+        async with aclosing(drive(open_stream, assembly, self._errors)) as items:
+            async for item in items:
+                yield item
 
     async def models(self) -> tuple[ListedModel, ...]:
         """What the server offers. Raises `ProviderError`."""

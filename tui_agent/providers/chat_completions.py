@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, cast
 
 from tui_agent.providers.anthropic_messages import call_ids
@@ -66,8 +67,9 @@ class ChatClient:
             )
 
         assembly = ChatAssembly(self._errors, call_ids(request))
-        async for item in drive(open_stream, assembly, self._errors):
-            yield item
+        async with aclosing(drive(open_stream, assembly, self._errors)) as items:
+            async for item in items:
+                yield item
 
     async def models(self) -> tuple[ListedModel, ...]:
         """What the server offers. Raises `ProviderError`."""
@@ -114,8 +116,6 @@ class ChatClient:
         client = openai.AsyncOpenAI(
             api_key=key,
             admin_api_key="",
-            organization="",
-            project="",
             base_url=self._base_url,
             timeout=openai.Timeout(self._timeout, connect=CONNECT_SECONDS),
             max_retries=0,

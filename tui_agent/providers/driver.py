@@ -8,7 +8,7 @@ never retries, never sleeps, and always closes the stream.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 from tui_agent.providers.base import StreamEnd, StreamItem
@@ -77,7 +77,7 @@ class LazyClient(Generic[_Client]):
 
 async def drive(
     open_stream: Callable[[], Awaitable[Any]], assembly: Assembly, errors: ErrorMapper
-) -> AsyncIterator[StreamItem]:
+) -> AsyncGenerator[StreamItem, None]:
     """Runs one response to its end. Raises `ProviderError`."""
     try:
         source = await open_stream()

@@ -47,9 +47,10 @@ _BRIEF = 3
 class RetryPolicy:
     """How often and how long; seconds.
 
-    `attempts` bounds the attempts that fail in the same way, by class. The wait doubles from `first_delay` to `longest_delay`, less up to a quarter by chance. A provider that asks for
-    more than `longest_asked` is not waited for. Where nobody listens or a name is unknown,
-    everything ends within `unreachable_for`.
+    `attempts` bounds the attempts that fail in the same way, by class. The wait doubles from
+    `first_delay` to `longest_delay`, less up to a quarter by chance. A provider that asks for more
+    than `longest_asked` is not waited for. Where nobody listens or a name is unknown, everything
+    ends within `unreachable_for`.
     """
 
     attempts: Mapping[ErrorClass, int] = field(
@@ -90,21 +91,20 @@ async def call(
     began = clock.monotonic()
     number = 0
     failures: Counter[ErrorClass] = Counter()
-    is_repaired = False
     while True:
         number += 1
         attempt_began = clock.monotonic()
         yield Attempt(number)
         try:
-            async for item in _attempt(client, request):
-                yield item
+            async with aclosing(_attempt(client, request)) as items:
+                async for item in items:
+                    yield item
             return
         except ProviderError as error:
             failure = error
         failures[failure.error_class] += 1
         bare = without_replay(request)
-        if not is_repaired and bare != request and may_refuse_replay(failure):
-            is_repaired = True
+        if bare != request and may_refuse_replay(failure):
             request = bare
             yield Retrying(number, 0.0, failure)
             continue
