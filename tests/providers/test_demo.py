@@ -174,6 +174,16 @@ async def test_later_prompts_say_how_to_connect_and_tour_starts_again() -> None:
     assert len({call.id for call in session.calls}) == len(session.calls)
 
 
+async def test_a_file_left_from_an_earlier_tour_is_read_before_it_is_written() -> None:
+    def decide(call: ToolUseBlock) -> ToolResultBlock:
+        return ToolResultBlock(call.id, (TextBlock(f"README.md\n{DEMO_FILE}"),))
+
+    session = Session(decide=decide)
+    await session.prompt("hello")
+    files = [call.input["file_path"] for call in session.calls if "file_path" in call.input]
+    assert files == ["README.md", DEMO_FILE, DEMO_FILE]
+
+
 @pytest.mark.parametrize("position", [4, 5])
 async def test_a_child_of_the_tour_searches_and_reports(position: int) -> None:
     parent = Session()

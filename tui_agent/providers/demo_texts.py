@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,8 +60,8 @@ CHILD_TASKS = (
 )
 
 SHELL = (
-    "Last, a shell command. Commands are taken apart before they are judged, and this one is not "
-    "on any list of allowed ones: it asks. “Always” would show you the exact rule it stores."
+    "Last, a shell command. Commands are taken apart before they are judged, and one that nothing "
+    "allows yet asks first. “Always” shows you the exact rule that it would store."
 )
 
 SUMMARY = (
@@ -94,11 +94,24 @@ tui-agent --base-url http://127.0.0.1:8080/v1 --model NAME
 
 CONNECT = _connect()
 
-ENDING = f"""\
-## That was the tour
+ENDING_HEADING = "## That was the tour"
 
-You have seen tools run, a question, approvals and subagents, all with the machinery that a real \
-model would use. To work with one:
+_KINDS = {
+    "Read": "reading",
+    "AskUserQuestion": "a question",
+    "Write": "a change to a file",
+    "Task": "subagents",
+    "Bash": "a shell command",
+}
+
+
+def ending(tools: Collection[str]) -> str:
+    """The last reply of the tour; `tools` are those that it has called."""
+    kinds = ", ".join(kind for tool, kind in _KINDS.items() if tool in tools) or "nothing but text"
+    return f"""\
+{ENDING_HEADING}
+
+It showed {kinds}, with the machinery that a real model would use. To work with one:
 
 {CONNECT}
 
@@ -157,7 +170,7 @@ def answered(result: str, *, worked: bool) -> str:
 def wrote(path: str, result: str, *, worked: bool, was_denied: bool) -> str:
     """On the outcome of the approval to write."""
     if worked:
-        return f"The file is there: `{_code(path)}`. You allowed it, and exactly that was written."
+        return f"The file is there: `{_code(path)}`. Exactly what was allowed was written."
     if was_denied:
         return f"You said no, so nothing was written. What I was told: “{_short(result, 160)}”"
     return f"The file was not written. What I was told: “{_short(result, 160)}”"
@@ -175,7 +188,7 @@ def ran(result: str, *, worked: bool, was_denied: bool) -> str:
 def reported(reports: Sequence[str]) -> str:
     """On what the subagents brought home."""
     last_lines = [(report.strip().splitlines() or ["nothing"])[-1] for report in reports]
-    return "Both are back:\n\n" + "\n".join(f"- {_short(line, 160)}" for line in last_lines)
+    return "They are back:\n\n" + "\n".join(f"- {_short(line, 160)}" for line in last_lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,11 +160,12 @@ def _tour_reply(scene: _Scene, *, is_beginning: bool) -> DemoReply:
         if reply is not None:
             text = "\n\n".join([*parts, reply.text])
             return DemoReply(text, reply.calls, reply.thinking)
-    return DemoReply("\n\n".join([*parts, texts.ENDING]))
+    called = {done.call.name for done in scene.done}
+    return DemoReply("\n\n".join([*parts, texts.ending(called)]))
 
 
 def _is_over(scene: _Scene) -> bool:
-    return texts.ENDING in scene.said
+    return texts.ENDING_HEADING in scene.said
 
 
 def _comments(scene: _Scene) -> list[str]:
@@ -223,6 +224,11 @@ def _write(scene: _Scene) -> DemoReply | None:
     if scene.last("Write") or "Write" not in scene.tools:
         return None
     call = PlannedCall("Write", {"file_path": DEMO_FILE, "content": texts.DEMO_FILE_CONTENT})
+    listing = scene.last("Glob")
+    is_there = listing is not None and DEMO_FILE in listing.text
+    if is_there and "Read" in scene.tools:
+        # left from an earlier tour: a file that exists has to be read before it is written
+        return DemoReply(texts.WRITE, (PlannedCall("Read", {"file_path": DEMO_FILE}), call))
     return DemoReply(texts.WRITE, (call,))
 
 
