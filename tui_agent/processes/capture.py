@@ -1,7 +1,7 @@
 """Reading what a child prints, in bounded memory, whatever it prints.
 
 One thread for each child reads its pipes, keeps head and tail of the output, copies all of it to a
-capped file once it is larger than what is kept for sure, and reports progress to the event loop a
+capped file once it is large, and reports progress to the event loop a
 few times a second. A thread, because neither a flood of output nor a slow disk may hold up the
 loop. A file that cannot be written becomes a note in the result; reading goes on.
 """
@@ -20,6 +20,8 @@ from pathlib import Path
 
 HEAD_BYTES = 64 * 1024
 TAIL_BYTES = 128 * 1024
+SPILL_FROM = 30_000
+"""Output larger than this is copied to the file; no more than `HEAD_BYTES`."""
 SPILL_CAP = 10 * 1024 * 1024
 PROGRESS_INTERVAL = 0.1
 """Seconds between two reports of progress."""
@@ -104,7 +106,7 @@ class HeadAndTail:
     def add(self, data: bytes) -> None:
         """Take the next bytes of the stream."""
         self.total += len(data)
-        if self._spill is not None and self.total > HEAD_BYTES:
+        if self._spill is not None and self.total > SPILL_FROM:
             if not self._is_spilling:
                 self._is_spilling = True
                 self._spill.write(bytes(self._head))

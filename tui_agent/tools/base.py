@@ -50,7 +50,7 @@ class Effects:
 
     def conflicts_with(self, other: Effects) -> bool:
         """Whether the two may not run at the same time."""
-        if self == NO_EFFECTS or other == NO_EFFECTS:
+        if NO_EFFECTS in (self, other):
             return False
         if self.exclusive or other.exclusive:
             return True
@@ -115,7 +115,9 @@ class Spawner(Protocol):
 class ToolContext:
     """Where and for whom a call runs. `folder` is the workspace (an absolute real path);
     `spill_folder` is where output too large for the model goes; `progress(text, total_bytes)` may
-    be called from the event loop at any rate. `environment` is what a child process gets."""
+    be called from the event loop at any rate. `environment` is what a child process gets. `judged`
+    is what the gate was told that the call touches: a file tool that finds its path leading
+    elsewhere by now does nothing."""
 
     session_id: str
     tool_use_id: str
@@ -129,6 +131,7 @@ class ToolContext:
     answers: JsonObject | None = None
     spawner: Spawner | None = None
     child_id: str | None = None
+    judged: Effects | None = None
 
 
 InputT = TypeVar("InputT", bound="BaseModel", contravariant=True)

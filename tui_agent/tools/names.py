@@ -1,0 +1,5 @@
+"""Names of the tools that the loop and the gate treat in a way of their own."""
+
+BASH = "Bash"
+TASK = "Task"
+ASK_USER_QUESTION = "AskUserQuestion"
