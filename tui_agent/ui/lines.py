@@ -1,0 +1,146 @@
+"""Lines of text as the panes describe them, before any terminal or widget is involved.
+
+A projection says what stands in a line and in which tone; `fit` and `wrapped` lay it out in cells.
+Every text goes through `exact` here, so that nothing foreign can reach a terminal by way of a line,
+whatever a pane was handed. Pure functions of frozen data: no Textual, no colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tui_agent.text import cell_width, exact, truncate
+
+
+class Tone(StrEnum):
+    """What a piece of text means; the theme decides how that looks."""
+
+    TEXT = "text"
+    STRONG = "strong"
+    MUTED = "muted"
+    ACCENT = "accent"
+    RUNNING = "running"
+    WAITING = "waiting"
+    DONE = "done"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    ADDED = "added"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text in one tone. `text` may be foreign: it is made safe when it is laid out."""
+
+    text: str
+    tone: Tone = Tone.TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: `left` is cut to fit, `right` stands at the right edge and is never cut, only
+    left out when there is no room for it."""
+
+    left: tuple[Piece, ...] = ()
+    right: tuple[Piece, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One entry of a list: a key that stays the same while the entry changes, and its lines."""
+
+    key: str
+    lines: tuple[Line, ...]
+
+
+def line(*left: Piece | str, right: Sequence[Piece | str] = ()) -> Line:
+    """A line of pieces; a bare string has the tone of plain text."""
+    return Line(_pieces(left), _pieces(right))
+
+
+def note(text: str) -> Line:
+    """A line of muted text."""
+    return Line((Piece(text, Tone.MUTED),))
+
+
+def fit(content: Line, width: int) -> tuple[Piece, ...]:
+    """The pieces of `content`, made safe and exactly `width` cells wide."""
+    if width <= 0:
+        return ()
+    right = _safe(content.right)
+    right_width = _width(right)
+    gap = 1 if right else 0
+    if right_width + gap > width or (content.left and right_width + gap > width - 4):
+        right, right_width, gap = (), 0, 0
+    left = _cut(_safe(content.left), width - right_width - gap)
+    padding = width - right_width - _width(left)
+    return (*left, Piece(" " * padding), *right) if padding else (*left, *right)
+
+
+def wrapped(content: Line, width: int) -> list[Line]:
+    """`content` in as many lines of at most `width` cells as it takes; no character is left out."""
+    if width <= 0:
+        return []
+    pieces = _safe((*content.left, *content.right))
+    if _width(pieces) <= width:
+        return [Line(pieces)]
+    lines: list[Line] = []
+    row: list[Piece] = []
+    room = width
+    for piece in pieces:
+        rest = piece.text
+        while rest:
+            head = truncate(rest, room, ellipsis="")
+            if not head and not row:
+                head = rest[0]  # wider than the whole line: it must still be shown
+            if head:
+                row.append(Piece(head, piece.tone))
+                room -= cell_width(head)
+                rest = rest[len(head) :]
+            if rest:
+                lines.append(Line(tuple(row)))
+                row, room = [], width
+    lines.append(Line(tuple(row)))
+    return lines
+
+
+def body(text: str, tone: Tone = Tone.TEXT) -> list[Line]:
+    """The lines of a text in which every odd character is visible."""
+    return [Line((Piece(each, tone),)) for each in exact(text, one_line=False).split("\n")]
+
+
+def text_of(lines: Iterable[Line]) -> str:
+    """The plain text of lines, for copying and for tests."""
+    return "\n".join("".join(piece.text for piece in (*each.left, *each.right)) for each in lines)
+
+
+def _pieces(parts: Sequence[Piece | str]) -> tuple[Piece, ...]:
+    return tuple(Piece(part) if isinstance(part, str) else part for part in parts)
+
+
+def _safe(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    return tuple(Piece(exact(piece.text), piece.tone) for piece in pieces if piece.text)
+
+
+def _width(pieces: Iterable[Piece]) -> int:
+    return sum(cell_width(piece.text) for piece in pieces)
+
+
+def _cut(pieces: tuple[Piece, ...], width: int) -> tuple[Piece, ...]:
+    if _width(pieces) <= width:
+        return pieces
+    kept: list[Piece] = []
+    for piece in pieces:
+        size = cell_width(piece.text)
+        if size > width:
+            kept.append(Piece(truncate(piece.text, width), piece.tone))
+            break
+        kept.append(piece)
+        width -= size
+        if width == 0:
+            last = kept.pop()
+            kept.append(Piece(truncate(last.text + "…", size), last.tone))
+            break
+    return tuple(kept)

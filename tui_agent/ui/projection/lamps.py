@@ -1,0 +1,232 @@
+"""The three lamps and the waiting line.
+
+The provider lamp follows `provider:*`, the turn lamp `session`, `state` and `done`, the session
+lamp `session:phase`; none is ever inferred from another. The waiting line says in words what is
+waited for, since when, and which key changes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from tui_agent.ui.lines import Line, Piece, Tone
+from tui_agent.ui.marks import PHASE_WORDS, Mark, Marks, of_phase, tone_of
+from tui_agent.ui.projection.words import done_words, elapsed, plural, stop_words
+from tui_agent.vocabulary.events import (
+    DoneEvent,
+    Event,
+    ProviderComplete,
+    ProviderRetry,
+    ProviderStarted,
+    SessionEvent,
+    SessionPhase,
+    StateEvent,
+)
+from tui_agent.vocabulary.messages import StopReason
+from tui_agent.vocabulary.records import SessionSnapshot
+from tui_agent.vocabulary.states import DoneReason, LoopState, Phase, PhaseLabel
+
+
+@dataclass(frozen=True, slots=True)
+class Lamp:
+    """One lamp: its mark, and what it says after its name."""
+
+    mark: Mark
+    words: str
+    since: float | None = None
+
+
+FAILED_STOPS = frozenset({StopReason.ERROR, StopReason.REFUSAL, StopReason.CONTENT_FILTER})
+CUT_TURNS = frozenset({DoneReason.ERROR, DoneReason.LOOP_DETECTED})
+PAUSED_TURNS = frozenset({DoneReason.PENDING_APPROVAL, DoneReason.PENDING_QUESTION})
+
+
+class Lamps:
+    """What provider, turn and session say of themselves."""
+
+    def __init__(self) -> None:
+        self.provider = Lamp(Mark.IDLE, "off")
+        self.turn = Lamp(Mark.IDLE, "none")
+        self.session = Lamp(Mark.IDLE, PHASE_WORDS[Phase.IDLE])
+        self.phase = Phase.IDLE
+        self.label = PhaseLabel.IDLE
+        self.waiting_for = ""
+        self.background_agents = 0
+        self.phase_since: float | None = None
+        self.retry_at: float | None = None
+        self.retry_why = ""
+        self.model = ""
+
+    def load(self, snapshot: SessionSnapshot) -> None:
+        """Where the three stand in a snapshot."""
+        self._set_phase(snapshot.phase, None, snapshot.waiting_for, 0)
+        running = snapshot.phase is Phase.RUNNING
+        self.label = PhaseLabel.REQUESTING if running else PhaseLabel.IDLE
+        if snapshot.turns:
+            last = snapshot.turns[-1]
+            if last.reason is not None:
+                self.turn = Lamp(_mark_of_end(last.reason), done_words(last.reason), last.ended)
+            elif running:
+                self.turn = Lamp(Mark.RUNNING, PHASE_WORDS[Phase.RUNNING], last.started)
+            else:
+                self.turn = Lamp(Mark.UNKNOWN, "cut", last.started)
+        stops = [each.stop_reason for each in snapshot.messages if each.stop_reason is not None]
+        if snapshot.partial is not None and running:
+            self.provider = Lamp(Mark.RUNNING, "streaming", snapshot.partial.updated)
+        elif stops:
+            self.provider = _complete(stops[-1], None)
+
+    def apply(self, event: Event) -> None:
+        """Fold one event of the session."""
+        match event:
+            case ProviderStarted():
+                self.model = event.model
+                self.retry_at = None
+                self.provider = Lamp(Mark.RUNNING, "streaming", event.time)
+            case ProviderRetry():
+                self.retry_at = event.time + event.delay
+                self.retry_why = event.message
+                self.provider = Lamp(Mark.WAITING, "retrying", event.time)
+            case ProviderComplete():
+                self.retry_at = None
+                self.provider = _complete(event.stop_reason, event.time)
+            case SessionEvent():
+                self.turn = Lamp(Mark.RUNNING, LoopState.THINKING.value, event.time)
+            case StateEvent():
+                if event.to is not LoopState.DONE:
+                    mark = Mark.WAITING if event.to is LoopState.CONFIRMING else Mark.RUNNING
+                    self.turn = Lamp(mark, event.to.value, event.time)
+            case DoneEvent():
+                self.turn = Lamp(_mark_of_end(event.reason), _end_words(event), event.time)
+            case SessionPhase():
+                if event.label is not self.label or event.phase is not self.phase:
+                    self.phase_since = event.time
+                self.label = event.label
+                self._set_phase(event.phase, event.time, event.waiting_for, event.background_agents)
+            case _:
+                pass  # no lamp follows it
+
+    def line(self, marks: Marks, *, with_words: bool) -> tuple[Piece, ...]:
+        """The three lamps; their names are always there, what they say when there is room."""
+        pieces: list[Piece] = []
+        for name, lamp in self._named():
+            if pieces:
+                pieces.append(Piece("   " if with_words else " "))
+            pieces.append(marks.piece(lamp.mark))
+            pieces.append(Piece(f" {name}", Tone.MUTED))
+            if with_words:
+                pieces.append(Piece(f" {lamp.words}", tone_of(lamp.mark)))
+        return tuple(pieces)
+
+    def _named(self) -> tuple[tuple[str, Lamp], ...]:
+        return (("provider", self.provider), ("turn", self.turn), ("session", self.session))
+
+    def _set_phase(
+        self, phase: Phase, since: float | None, waiting_for: str, background: int
+    ) -> None:
+        self.phase = phase
+        self.waiting_for = waiting_for
+        self.background_agents = background
+        words = PHASE_WORDS[phase]
+        if phase is Phase.DRAINING and background:
+            words = f"{words} {background}"
+        self.session = Lamp(of_phase(phase), words, since)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingFor:
+    """A thing that is waited for: in words, since when, and the key that changes it."""
+
+    text: str
+    tone: Tone
+    since: float | None = None
+    key: str = ""
+    key_does: str = ""
+
+
+def waiting_for(
+    lamps: Lamps, *, asked: str | None, asked_since: float | None, running: str, now: float
+) -> WaitingFor:
+    """What the session waits for. `asked` is the oldest open ask in words, `running` the oldest
+    call that runs."""
+    if asked is not None:
+        return WaitingFor(f"waiting for you: {asked}", Tone.WAITING, asked_since, "F2", "decide")
+    if lamps.retry_at is not None:
+        left = max(0, round(lamps.retry_at - now))
+        text = f"{lamps.retry_why.rstrip('.')} · trying again in {left} s"
+        return WaitingFor(text, Tone.WAITING, None, "Esc", "interrupt")
+    match lamps.phase:
+        case Phase.REQUIRES_ACTION:
+            text = f"waiting for you: {lamps.waiting_for or 'go on or send a message'}"
+            return WaitingFor(text, Tone.WAITING, lamps.phase_since, "Ctrl+R", "go on")
+        case Phase.RUNNING:
+            return _running(lamps, running)
+        case Phase.DRAINING:
+            text = f"{plural(max(1, lamps.background_agents), 'agent')} in the background"
+            return WaitingFor(text, Tone.RUNNING, lamps.phase_since)
+        case Phase.IDLE:
+            return WaitingFor("ready", Tone.MUTED, None, "F1", "help")
+        case _:
+            assert_never(lamps.phase)
+
+
+def waiting_line(what: WaitingFor, now: float) -> tuple[Piece, ...]:
+    """The waiting line, drawn."""
+    pieces = [Piece(what.text, what.tone)]
+    if what.since is not None:
+        pieces.append(Piece(f" · {elapsed(now - what.since)}", Tone.MUTED))
+    if what.key:
+        pieces.append(Piece(" · ", Tone.MUTED))
+        pieces.append(Piece(what.key, Tone.ACCENT))
+        pieces.append(Piece(f" {what.key_does}", Tone.MUTED))
+    return tuple(pieces)
+
+
+def _running(lamps: Lamps, running: str) -> WaitingFor:
+    since = lamps.phase_since
+    match lamps.label:
+        case PhaseLabel.TOOL_RUNNING if running:
+            text = f"running {running}"
+        case PhaseLabel.COMPACTING:
+            text = "summarising older messages"
+        case PhaseLabel.REQUESTING | PhaseLabel.PREPARING:
+            writing = lamps.provider.mark is Mark.RUNNING
+            text = f"{lamps.model or 'the model'} is {'answering' if writing else 'asked'}"
+            since = lamps.provider.since if writing else since
+        case _:
+            text = f"running {running}" if running else lamps.label.value
+    return WaitingFor(text, Tone.RUNNING, since, "Esc", "interrupt")
+
+
+def lamp_line(lamps: Lamps, marks: Marks) -> Line:
+    """The lamps as a line of their own."""
+    return Line(lamps.line(marks, with_words=True))
+
+
+def _complete(reason: StopReason, time: float | None) -> Lamp:
+    if reason in FAILED_STOPS:
+        mark = Mark.FAILED
+    elif reason is StopReason.ABORTED:
+        mark = Mark.DENIED
+    else:
+        mark = Mark.DONE
+    return Lamp(mark, stop_words(reason), time)
+
+
+def _mark_of_end(reason: DoneReason) -> Mark:
+    if reason is DoneReason.MODEL_STOP:
+        return Mark.DONE
+    if reason in PAUSED_TURNS:
+        return Mark.WAITING
+    return Mark.FAILED if reason in CUT_TURNS else Mark.DENIED
+
+
+def _end_words(event: DoneEvent) -> str:
+    pending = event.pending_approvals + event.pending_questions
+    words = done_words(event.reason)
+    if pending and event.reason not in PAUSED_TURNS:
+        return f"{words}, {pending} pending"
+    if event.queued:
+        return f"{words}, {event.queued} queued"
+    return f"{words} ({pending})" if pending > 1 else words
