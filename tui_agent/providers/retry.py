@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from tui_agent.providers.base import ModelClient, ModelRequest, StreamEnd, StreamItem
-from tui_agent.providers.errors import may_refuse_replay
+from tui_agent.providers.error_bodies import may_refuse_replay
 from tui_agent.vocabulary.errors import ErrorClass, ProviderError
 from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock
 
