@@ -1,6 +1,4 @@
-"""The turn as one state machine.
+"""The turn: one state machine from a prompt to an honest end.
 
-Takes a committed user message, drives model and tools from `thinking` to `done`, and yields events.
-Everything it needs from above is handed in. It never shows anything, and it never leaves a stored
-history that a provider would reject.
+`run_turn` is the only way in, for a new prompt and for a batch that goes on days later alike.
 """

@@ -1,0 +1,126 @@
+"""The driver of a turn: dispatch, the transition table, and the reader's side of it.
+
+`run_turn` is an async generator of the turn's events. The handlers run in a task that it owns; an
+interrupt cancels that task and never the generator, so the end of the turn is always stored and
+always told. A commit comes before the event that tells of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import assert_never
+
+from tui_agent.loop.compacting import compact
+from tui_agent.loop.confirming import confirm
+from tui_agent.loop.ending import end_turn
+from tui_agent.loop.executing import execute
+from tui_agent.loop.streaming import stream
+from tui_agent.loop.thinking import think
+from tui_agent.loop.turn import StopKind, Turn, TurnFailed
+from tui_agent.vocabulary.errors import ProviderError, UserError
+from tui_agent.vocabulary.events import ErrorEvent, Event, SessionEvent, StateEvent
+from tui_agent.vocabulary.records import TurnRecord
+from tui_agent.vocabulary.states import TRANSITIONS, DoneReason, LoopState
+
+log = logging.getLogger(__name__)
+
+
+class IllegalTransition(RuntimeError):  # noqa: N818 - the name of the event, not of a failure
+    """A handler chose a state that the table does not allow from where it was."""
+
+
+async def run_turn(turn: Turn) -> AsyncIterator[Event]:
+    """Run `turn` to its end and yield its events, the last of them `done`.
+
+    Closing the generator early closes the turn as the program's end does: asks stay open.
+    """
+    events: asyncio.Queue[Event | None] = asyncio.Queue()
+    turn.outbox = events.put_nowait
+    driver = asyncio.create_task(_drive(turn), name=f"turn {turn.id}")
+    driver.add_done_callback(lambda _task: events.put_nowait(None))
+    try:
+        while (event := await events.get()) is not None:
+            yield event
+    finally:
+        if not driver.done():
+            turn.request_stop(StopKind.CLOSING)
+        await asyncio.shield(driver)
+
+
+async def _drive(turn: Turn) -> None:
+    await turn.store.begin_turn(
+        TurnRecord(turn.id, turn.session.id, turn.trigger, turn.now(), turn.resumes)
+    )
+    turn.emit(
+        SessionEvent(
+            trigger=turn.trigger,
+            resumes=turn.resumes,
+            agent=turn.agent.name,
+            provider=turn.session.model.provider,
+            model=turn.session.model.model,
+        )
+    )
+    turn.state = turn.entry
+    turn.work = asyncio.create_task(_walk(turn), name=f"states of {turn.id}")
+    if turn.stop is not None:
+        turn.work.cancel()
+    try:
+        await turn.work
+    except asyncio.CancelledError:
+        if turn.stop is None:
+            turn.stop = StopKind.CLOSING
+            turn.work.cancel()
+            await asyncio.gather(turn.work, return_exceptions=True)
+        turn.reason = DoneReason.USER_ABORT
+    await end_turn(turn)
+
+
+async def _walk(turn: Turn) -> None:
+    """From state to state until done; a failure of any handler is an end like another."""
+    try:
+        while turn.state is not LoopState.DONE:
+            following = await _dispatch(turn)
+            _enter(turn, following)
+            await asyncio.sleep(0)  # an interrupt that came meanwhile takes effect here
+    except TurnFailed as failure:
+        _fail(turn, failure.message, failure.action)
+    except ProviderError as error:
+        _fail(turn, error.message, error.action, error.error_class.value)
+    except UserError as error:
+        _fail(turn, str(error), "")
+    except Exception as error:  # any handler's fault ends the turn, never the program
+        log.exception("turn %s failed in %s", turn.id, turn.state)
+        _fail(turn, f"internal error in {turn.state}: {error!r}", "The log has the details.")
+
+
+async def _dispatch(turn: Turn) -> LoopState:
+    match turn.state:
+        case LoopState.THINKING:
+            return await think(turn)
+        case LoopState.STREAMING:
+            return await stream(turn)
+        case LoopState.EXECUTING:
+            return await execute(turn)
+        case LoopState.CONFIRMING:
+            return await confirm(turn)
+        case LoopState.COMPACTING:
+            return await compact(turn)
+        case LoopState.DONE:
+            return LoopState.DONE
+        case _:
+            assert_never(turn.state)
+
+
+def _enter(turn: Turn, following: LoopState) -> None:
+    if following not in TRANSITIONS[turn.state]:
+        raise IllegalTransition(f"{turn.state} → {following}")
+    if following is not turn.state:
+        turn.emit(StateEvent(from_=turn.state, to=following))
+    turn.state = following
+
+
+def _fail(turn: Turn, message: str, action: str, error_class: str = "") -> None:
+    turn.emit(ErrorEvent(message=message, action=action, error_class=error_class))
+    turn.end(DoneReason.ERROR, f"{message} {action}".strip())

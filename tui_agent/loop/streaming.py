@@ -1,0 +1,270 @@
+"""State streaming: one model response, from the first piece to the stored reply.
+
+What streamed is told at once and saved at most once a second; the reply is stored verbatim with
+its calls as planned rows in one transaction. A response that failed for good keeps its text, cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import replace
+
+from tui_agent.loop.steering import deliver_steering
+from tui_agent.loop.turn import StreamedReply, Turn, TurnFailed
+from tui_agent.providers.base import StreamEnd, TextPiece, ThinkingPiece, ToolInputPiece
+from tui_agent.providers.retry import Attempt, Retrying, call
+from tui_agent.vocabulary.blocks import TextBlock, ToolUseBlock, text_of, tool_uses
+from tui_agent.vocabulary.errors import ErrorClass, ProviderError
+from tui_agent.vocabulary.events import (
+    AssistantText,
+    LoopDone,
+    ProviderComplete,
+    ProviderRetry,
+    ProviderStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolInputDelta,
+)
+from tui_agent.vocabulary.ids import new_id
+from tui_agent.vocabulary.messages import Message, Origin, StopReason
+from tui_agent.vocabulary.records import Partial
+from tui_agent.vocabulary.states import DoneReason, LoopState
+from tui_agent.vocabulary.usage import Usage
+
+SAVE_SECONDS = 1.0
+
+
+async def stream(turn: Turn) -> LoopState:
+    """Run the prepared call and decide what its answer asks for."""
+    try:
+        end = await _receive(turn)
+    except ProviderError as error:
+        return await _after_failure(turn, error)
+    if end.stop_reason in (StopReason.REFUSAL, StopReason.CONTENT_FILTER):
+        await _store_reply(turn, _without_calls(end))
+        raise TurnFailed(_refusal(end), "Rephrase the request, or pick another model.")
+    if not text_of(end.blocks).strip() and not tool_uses(end.blocks):
+        return _after_empty_answer(turn, end)
+    turn.empty_answers = 0
+    reply = await _store_reply(turn, await _with_fresh_ids(turn, end))
+    return await _after_reply(turn, reply)
+
+
+async def _receive(turn: Turn) -> StreamEnd:
+    """Everything the provider sends, told as it comes; attempts that fail are withdrawn."""
+    access, request = turn.access, turn.request
+    assert access is not None and request is not None, "thinking prepares the request"
+    clock = turn.services.clock
+    started = clock.monotonic()
+    items = call(access.client, request, policy=turn.services.retry)
+    try:
+        async with aclosing(items):
+            async for item in items:
+                match item:
+                    case Attempt():
+                        started = clock.monotonic()
+                        _begin_reply(turn, item.number)
+                    case Retrying():
+                        _withdraw(turn, item)
+                    case StreamEnd():
+                        _complete(turn, item.stop_reason, item.usage)
+                        return item
+                    case TextPiece() | ThinkingPiece() | ToolInputPiece():
+                        _tell(turn, item, clock.monotonic() - started)
+                        await _save_partial(turn)
+    except ProviderError as error:
+        _complete(turn, StopReason.ERROR, error.usage or Usage())
+        raise
+    except asyncio.CancelledError:
+        _complete(turn, StopReason.ABORTED, Usage())
+        raise
+    raise ProviderError(
+        ErrorClass.PROTOCOL, "the response ended without an end", "Try again, or report this."
+    )
+
+
+def _begin_reply(turn: Turn, attempt: int) -> None:
+    turn.reply = StreamedReply(new_id("call"))
+    turn.emit(
+        ProviderStarted(
+            model_call_id=turn.reply.model_call_id,
+            provider=turn.session.model.provider,
+            model=turn.session.model.model,
+            attempt=attempt,
+        )
+    )
+
+
+def _withdraw(turn: Turn, item: Retrying) -> None:
+    if turn.reply is None:
+        return
+    turn.emit(
+        ProviderRetry(
+            model_call_id=turn.reply.model_call_id,
+            attempt=item.attempt,
+            delay=item.delay,
+            message=item.error.message,
+            error_class=item.error.error_class.value,
+        )
+    )
+    turn.reply = None
+
+
+def _complete(turn: Turn, stop_reason: StopReason, usage: Usage) -> None:
+    turn.usage = turn.usage + usage
+    if turn.reply is None:
+        return
+    turn.emit(
+        ProviderComplete(
+            model_call_id=turn.reply.model_call_id,
+            stop_reason=stop_reason,
+            usage=usage,
+            first_token=turn.reply.first_token,
+            cost=turn.cost_of(usage),
+        )
+    )
+
+
+def _tell(turn: Turn, item: TextPiece | ThinkingPiece | ToolInputPiece, elapsed: float) -> None:
+    reply = turn.reply
+    assert reply is not None, "pieces come only within an attempt"
+    if reply.first_token is None:
+        reply.first_token = elapsed
+    match item:
+        case TextPiece():
+            reply.text.append(item.text)
+            reply.is_dirty = True
+            turn.emit(TextDelta(model_call_id=reply.model_call_id, text=item.text))
+        case ThinkingPiece():
+            reply.thinking.append(item.text)
+            turn.emit(ThinkingDelta(model_call_id=reply.model_call_id, text=item.text))
+        case ToolInputPiece():
+            turn.emit(
+                ToolInputDelta(
+                    model_call_id=reply.model_call_id,
+                    tool_use_id=item.id,
+                    name=item.name,
+                    text=item.text,
+                )
+            )
+
+
+async def _save_partial(turn: Turn) -> None:
+    """Keep what streamed so far, at most once a second: a crash loses no more."""
+    reply, now = turn.reply, turn.services.clock.monotonic()
+    if reply is None or not reply.is_dirty or now - reply.saved < SAVE_SECONDS:
+        return
+    reply.saved, reply.is_dirty = now, False
+    await turn.store.save_partials(
+        [
+            Partial(
+                turn.session.id,
+                turn.id,
+                reply.model_call_id,
+                "".join(reply.text),
+                "".join(reply.thinking),
+                turn.now(),
+            )
+        ]
+    )
+
+
+async def _after_failure(turn: Turn, error: ProviderError) -> LoopState:
+    if error.error_class is ErrorClass.TOO_LONG and turn.may_compact():
+        turn.reply = None
+        turn.compaction_trigger = "overflow"
+        return LoopState.COMPACTING
+    raise error
+
+
+def _after_empty_answer(turn: Turn, end: StreamEnd) -> LoopState:
+    """An answer without text or calls is asked for once more, then it is an error."""
+    turn.reply = None
+    turn.rounds += 1
+    turn.empty_answers += 1
+    if end.stop_reason is StopReason.CONTEXT_WINDOW and turn.may_compact():
+        turn.compaction_trigger = "overflow"
+        return LoopState.COMPACTING
+    if turn.empty_answers > 1:
+        raise TurnFailed("the model answered with nothing, twice", "Try again or rephrase.")
+    return LoopState.THINKING
+
+
+def _refusal(end: StreamEnd) -> str:
+    words = end.note or text_of(end.blocks).strip()
+    return f"the model declined to answer{f': {words}' if words else ''}"
+
+
+def _without_calls(end: StreamEnd) -> StreamEnd:
+    return replace(
+        end, blocks=tuple(block for block in end.blocks if not isinstance(block, ToolUseBlock))
+    )
+
+
+async def _with_fresh_ids(turn: Turn, end: StreamEnd) -> StreamEnd:
+    """The response with an id of our own for every call whose id the session has seen before."""
+    ids = [use.id for use in tool_uses(end.blocks)]
+    taken = await turn.store.taken_call_ids(turn.session.id, ids) if ids else frozenset()
+    if not taken:
+        return end
+    return replace(
+        end,
+        blocks=tuple(
+            replace(block, id=new_id("tool"))
+            if isinstance(block, ToolUseBlock) and block.id in taken
+            else block
+            for block in end.blocks
+        ),
+    )
+
+
+async def _store_reply(turn: Turn, end: StreamEnd) -> Message:
+    """Commit the reply with its calls planned, then tell of it."""
+    turn.rounds += 1
+    message = Message(
+        id=new_id("msg"),
+        role="assistant",
+        blocks=end.blocks,
+        origin=Origin.ASSISTANT,
+        created=turn.now(),
+        turn_id=turn.id,
+        provider=turn.session.model.provider,
+        model=turn.session.model.model,
+        usage=end.usage,
+        stop_reason=end.stop_reason,
+    )
+    if not end.blocks:
+        turn.reply = None
+        return message
+    stored = await turn.store.append_reply(
+        turn.session.id, message, turn_id=turn.id, usage=turn.usage, rounds=turn.rounds
+    )
+    turn.reply = None
+    await turn.announce(stored)
+    return stored
+
+
+async def _after_reply(turn: Turn, reply: Message) -> LoopState:
+    text = text_of(reply.blocks)
+    if tool_uses(reply.blocks):
+        if text.strip():
+            turn.emit(AssistantText(text=text))
+        return LoopState.EXECUTING
+    if reply.stop_reason is StopReason.CONTEXT_WINDOW and turn.may_compact():
+        turn.compaction_trigger = "overflow"
+        return LoopState.COMPACTING
+    if reply.stop_reason is StopReason.OTHER:
+        raise TurnFailed("the provider stopped for a reason that is not known", "Try again.")
+    if await deliver_steering(turn):
+        return LoopState.THINKING
+    turn.final_text = text
+    turn.is_cut = reply.stop_reason is StopReason.MAX_TOKENS
+    turn.ended_by = LoopDone(cut=turn.is_cut)
+    return turn.end(DoneReason.MODEL_STOP)
+
+
+def cut_text(reply: StreamedReply) -> tuple[TextBlock, ...]:
+    """What an interrupted response leaves: its text alone, or nothing."""
+    text = "".join(reply.text)
+    return (TextBlock(text),) if text.strip() else ()

@@ -1,0 +1,221 @@
+"""The shared context of one turn, and the ways in which a turn can be told to stop.
+
+State handlers read and change a `Turn`; it holds no copy of what the store holds about a batch.
+What the loop needs from above (steering messages, the presence of a person) comes in through
+small protocols.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from tui_agent.providers.base import ModelClient
+from tui_agent.providers.retry import RetryPolicy
+from tui_agent.rules.syntax import Rule, RuleSet
+from tui_agent.store import Store
+from tui_agent.tools.base import Spawner
+from tui_agent.tools.ledger import ReadLedger
+from tui_agent.tools.registry import ToolRegistry
+from tui_agent.vocabulary.agents import AgentConfig, ModelFacts
+from tui_agent.vocabulary.events import Event, EventBase, MessageStored, QueuedMessage
+from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock
+from tui_agent.vocabulary.messages import Message
+from tui_agent.vocabulary.records import SessionRecord
+from tui_agent.vocabulary.states import DoneReason, LoopState, Trigger
+from tui_agent.vocabulary.usage import Usage
+
+EventT = TypeVar("EventT", bound=EventBase)
+
+
+class StopKind(Enum):
+    """Who stops a turn that has not ended by itself."""
+
+    INTERRUPT = "interrupt"
+    """A person: open calls are answered, asks are cancelled."""
+    CLOSING = "closing"
+    """The program ends: open asks stay open, to be answered another day."""
+
+
+class Steering(Protocol):
+    """Where messages come from that a person typed while the turn runs."""
+
+    async def next_steering(self, session_id: str) -> QueuedMessage | None:
+        """The oldest message that should be delivered now; it stays queued until it is stored."""
+        ...
+
+    async def queue_changed(self, session_id: str) -> None:
+        """A queued message was delivered."""
+        ...
+
+
+class Presence(Protocol):
+    """Whether somebody is there to decide."""
+
+    @property
+    def is_attended(self) -> bool:
+        """False: an ask ends the turn as pending instead of being waited for."""
+        ...
+
+
+class Grants(Protocol):
+    """What a person has allowed so far, for this session or always."""
+
+    async def granted(self, session: SessionRecord) -> Sequence[Rule]:
+        """The rules in force now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAccess:
+    """The model of the next call: who answers, which id, what is known of it."""
+
+    client: ModelClient
+    model: str
+    facts: ModelFacts
+
+
+class ModelSource(Protocol):
+    """Finds the client for a session; asked before every call, as the choice may change."""
+
+    async def access(self, session: SessionRecord) -> ModelAccess:
+        """Raises `UserError` when the provider cannot be used."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TurnServices:
+    """What every turn of a workspace shares."""
+
+    store: Store
+    models: ModelSource
+    tools: ToolRegistry
+    rules: RuleSet
+    grants: Grants
+    steering: Steering
+    presence: Presence
+    spill_folder: Path
+    environment: dict[str, str]
+    retry: RetryPolicy
+    clock: Clock = SYSTEM_CLOCK
+
+
+class TurnFailed(Exception):
+    """The turn ends with reason error. `action` says what a person should do."""
+
+    def __init__(self, message: str, action: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.action = action
+
+
+@dataclass(slots=True)
+class StreamedReply:
+    """What has streamed of the current response; kept so that an interruption can store it."""
+
+    model_call_id: str
+    text: list[str] = field(default_factory=list)
+    thinking: list[str] = field(default_factory=list)
+    first_token: float | None = None
+    saved: float = 0.0
+    is_dirty: bool = False
+
+
+@dataclass(slots=True)
+class Turn:
+    """One turn in progress."""
+
+    id: str
+    session: SessionRecord
+    agent: AgentConfig
+    agent_path: tuple[str, ...]
+    trigger: Trigger
+    services: TurnServices
+    ledger: ReadLedger
+    entry: LoopState
+    resumes: str | None = None
+    spawner: Spawner | None = None
+    rounds_before: int = 0
+    policy_denies: bool = False
+    """Nobody is there and nobody will come: asks are answered with a policy No."""
+
+    state: LoopState = LoopState.THINKING
+    usage: Usage = field(default_factory=Usage)
+    rounds: int = 0
+    reason: DoneReason | None = None
+    cause: str | None = None
+    final_text: str = ""
+    is_cut: bool = False
+    reply: StreamedReply | None = None
+    running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    waited: set[str] = field(default_factory=set)
+    repeats: list[str] = field(default_factory=list)
+    empty_answers: int = 0
+    overflows: int = 0
+    failed_compactions: int = 0
+    compaction_trigger: str = "auto"
+    compact_focus: str | None = None
+    stop: StopKind | None = None
+    ended_by: EventBase | None = None
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    work: asyncio.Task[None] | None = None
+    outbox: Callable[[Event], None] = lambda _event: None
+
+    @property
+    def store(self) -> Store:
+        """The session database."""
+        return self.services.store
+
+    @property
+    def folder(self) -> Path:
+        """The workspace folder."""
+        return Path(self.session.folder)
+
+    @property
+    def chain_rounds(self) -> int:
+        """Model responses of this turn and of those that it resumes."""
+        return self.rounds_before + self.rounds
+
+    def emit(self, event: Event) -> None:
+        """Send an event with this turn's address on it."""
+        self.outbox(
+            replace(
+                event,
+                session_id=self.session.id,
+                turn_id=self.id,
+                agent_path=self.agent_path,
+            )
+        )
+
+    def now(self) -> float:
+        """Wall-clock seconds."""
+        return self.services.clock.wall()
+
+    def request_stop(self, kind: StopKind) -> None:
+        """End the turn now: the current handler is cancelled, never the reader of its events."""
+        if self.stop is None:
+            self.stop = kind
+            if self.work is not None:
+                self.work.cancel()
+
+    def ask_compaction(self, focus: str) -> None:
+        """Compact at the next batch boundary."""
+        self.compact_focus = focus
+
+    def end(self, reason: DoneReason, cause: str | None = None) -> LoopState:
+        """Note why the turn ends; returns the state to go to."""
+        self.reason = reason
+        self.cause = cause
+        return LoopState.DONE
+
+    async def refresh(self) -> None:
+        """Take over what changed in the session's row: mode, model, title."""
+        self.session = await self.store.session(self.session.id)
+
+    async def announce(self, message: Message) -> None:
+        """Tell that `message` is stored."""
+        self.emit(MessageStored(message=message))
