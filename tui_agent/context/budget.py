@@ -21,6 +21,7 @@ from tui_agent.vocabulary.blocks import (
 )
 from tui_agent.vocabulary.codec import to_json
 from tui_agent.vocabulary.messages import Message
+from tui_agent.vocabulary.usage import Usage
 
 CHARACTERS_PER_TOKEN = 3.6
 IMAGE_TOKENS = 1_600
@@ -63,9 +64,7 @@ def overhead_tokens(system: Sequence[str], tools: Sequence[ToolSchema]) -> int:
     return sum(text_tokens(part) for part in system) + schemas
 
 
-def context_tokens(
-    history: Sequence[Message], overhead: int, *, counted_after: int = 0
-) -> int:
+def context_tokens(history: Sequence[Message], overhead: int, *, counted_after: int = 0) -> int:
     """The size of a request with this history.
 
     `counted_after`: only counts of responses with a higher message number are taken as a base, as
@@ -88,3 +87,18 @@ def compaction_threshold(facts: ModelFacts) -> int:
 def output_reserve(facts: ModelFacts) -> int:
     """Tokens kept free for the answer; never more than a quarter of the window."""
     return min(facts.max_output, facts.window // 4)
+
+
+def cost(usage: Usage, facts: ModelFacts) -> float | None:
+    """USD for `usage`; `None` when the model's prices are not known. A cache price that is not
+    known is taken to be the input price."""
+    if facts.price_input is None or facts.price_output is None:
+        return None
+    read = facts.price_input if facts.price_cache_read is None else facts.price_cache_read
+    write = facts.price_input if facts.price_cache_write is None else facts.price_cache_write
+    return (
+        (usage.input or 0) * facts.price_input
+        + (usage.cache_read or 0) * read
+        + (usage.cache_write or 0) * write
+        + (usage.output or 0) * facts.price_output
+    ) / 1_000_000

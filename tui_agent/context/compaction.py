@@ -60,9 +60,7 @@ def choose_cut(history: Sequence[Message], facts: ModelFacts) -> Cut | None:
     """
     allowance = round(KEPT_SHARE * facts.window)
     places = [index for index in range(1, len(history)) if _may_cut_before(history, index)]
-    fitting = [
-        index for index in places if sum(map(message_tokens, history[index:])) <= allowance
-    ]
+    fitting = [index for index in places if sum(map(message_tokens, history[index:])) <= allowance]
     if not fitting:
         fitting = places[-1:]
     prompts = [index for index in fitting if history[index].origin is Origin.USER]
@@ -81,9 +79,7 @@ def _is_worth_it(older: Sequence[Message]) -> bool:
     return any(message.origin is not Origin.SUMMARY for message in older)
 
 
-def summary_request(
-    cut: Cut, model: str, facts: ModelFacts, focus: str = ""
-) -> ModelRequest:
+def summary_request(cut: Cut, model: str, facts: ModelFacts, focus: str = "") -> ModelRequest:
     """The model call that asks for the summary: the older part as one text, no tools."""
     budget = round(0.6 * facts.window * 3)
     transcript = _head_and_tail("\n\n".join(_as_text(message) for message in cut.older), budget)

@@ -54,7 +54,8 @@ async def stream(turn: Turn) -> LoopState:
 async def _receive(turn: Turn) -> StreamEnd:
     """Everything the provider sends, told as it comes; attempts that fail are withdrawn."""
     access, request = turn.access, turn.request
-    assert access is not None and request is not None, "thinking prepares the request"
+    if access is None or request is None:
+        raise RuntimeError("streaming without a prepared request")
     clock = turn.services.clock
     started = clock.monotonic()
     items = call(access.client, request, policy=turn.services.retry)
@@ -128,7 +129,8 @@ def _complete(turn: Turn, stop_reason: StopReason, usage: Usage) -> None:
 
 def _tell(turn: Turn, item: TextPiece | ThinkingPiece | ToolInputPiece, elapsed: float) -> None:
     reply = turn.reply
-    assert reply is not None, "pieces come only within an attempt"
+    if reply is None:
+        raise RuntimeError("a piece of a response outside an attempt")
     if reply.first_token is None:
         reply.first_token = elapsed
     match item:
@@ -234,7 +236,7 @@ async def _store_reply(turn: Turn, end: StreamEnd) -> Message:
         usage=end.usage,
         stop_reason=end.stop_reason,
     )
-    if not end.blocks:
+    if not text_of(end.blocks).strip() and not tool_uses(end.blocks):
         turn.reply = None
         return message
     stored = await turn.store.append_reply(
@@ -246,6 +248,7 @@ async def _store_reply(turn: Turn, end: StreamEnd) -> Message:
 
 
 async def _after_reply(turn: Turn, reply: Message) -> LoopState:
+    turn.compactions_in_a_row = 0
     text = text_of(reply.blocks)
     if tool_uses(reply.blocks):
         if text.strip():

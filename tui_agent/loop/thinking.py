@@ -30,9 +30,7 @@ async def think(turn: Turn) -> LoopState:
     system = system_prompt(prompt_layers(turn.session, turn.agent))
     tools = turn.tool_schemas()
     boundary_seq = history[0].seq if boundary is not None and history else 0
-    used = context_tokens(
-        history, overhead_tokens(system, tools), counted_after=boundary_seq
-    )
+    used = context_tokens(history, overhead_tokens(system, tools), counted_after=boundary_seq)
     turn.emit(
         BudgetCheck(
             spent=spent,

@@ -12,24 +12,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol
 
-from tui_agent.providers.base import ModelClient
+from tui_agent.context.budget import cost
+from tui_agent.providers.base import ModelClient, ModelRequest, ToolSchema
 from tui_agent.providers.retry import RetryPolicy
 from tui_agent.rules.syntax import Rule, RuleSet
 from tui_agent.store import Store
 from tui_agent.tools.base import Spawner
 from tui_agent.tools.ledger import ReadLedger
+from tui_agent.tools.names import ASK_USER_QUESTION, TASK
 from tui_agent.tools.registry import ToolRegistry
 from tui_agent.vocabulary.agents import AgentConfig, ModelFacts
-from tui_agent.vocabulary.events import Event, EventBase, MessageStored, QueuedMessage
+from tui_agent.vocabulary.events import Event, MessageStored, QueuedMessage
 from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock
 from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import SessionRecord
 from tui_agent.vocabulary.states import DoneReason, LoopState, Trigger
 from tui_agent.vocabulary.usage import Usage
 
-EventT = TypeVar("EventT", bound=EventBase)
+MOST_FAILED_COMPACTIONS = 3
 
 
 class StopKind(Enum):
@@ -104,7 +106,7 @@ class TurnServices:
     clock: Clock = SYSTEM_CLOCK
 
 
-class TurnFailed(Exception):
+class TurnFailed(Exception):  # noqa: N818 - an end like another, not a programming error
     """The turn ends with reason error. `action` says what a person should do."""
 
     def __init__(self, message: str, action: str = "") -> None:
@@ -150,17 +152,21 @@ class Turn:
     cause: str | None = None
     final_text: str = ""
     is_cut: bool = False
+    access: ModelAccess | None = None
+    request: ModelRequest | None = None
     reply: StreamedReply | None = None
     running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-    waited: set[str] = field(default_factory=set)
-    repeats: list[str] = field(default_factory=list)
+    rejoined: set[str] = field(default_factory=set)
+    """Task calls whose paused child this turn has already gone back to."""
+    last_batch: str = ""
+    repeats: int = 0
     empty_answers: int = 0
-    overflows: int = 0
+    compactions_in_a_row: int = 0
     failed_compactions: int = 0
-    compaction_trigger: str = "auto"
+    compaction_trigger: Literal["auto", "manual", "overflow"] = "auto"
     compact_focus: str | None = None
     stop: StopKind | None = None
-    ended_by: EventBase | None = None
+    ended_by: Event | None = None
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     work: asyncio.Task[None] | None = None
     outbox: Callable[[Event], None] = lambda _event: None
@@ -201,6 +207,25 @@ class Turn:
             self.stop = kind
             if self.work is not None:
                 self.work.cancel()
+
+    def tool_schemas(self) -> tuple[ToolSchema, ...]:
+        """The tools of this agent as the model sees them; a child gets no way to ask a person."""
+        wanted = self.agent.tools
+        names = self.services.tools.names if wanted is None else wanted
+        if self.session.parent_id is not None:
+            names = tuple(name for name in names if name != ASK_USER_QUESTION)
+        if self.spawner is None:
+            names = tuple(name for name in names if name != TASK)
+        return self.services.tools.schemas(names)
+
+    def may_compact(self) -> bool:
+        """Whether a compaction now may help: never twice without an answer in between, and not
+        after several that failed."""
+        return self.compactions_in_a_row == 0 and self.failed_compactions < MOST_FAILED_COMPACTIONS
+
+    def cost_of(self, usage: Usage) -> float | None:
+        """USD for `usage` at the current model's prices; `None` when they are not known."""
+        return None if self.access is None else cost(usage, self.access.facts)
 
     def ask_compaction(self, focus: str) -> None:
         """Compact at the next batch boundary."""

@@ -50,7 +50,9 @@ def parse_rule(text: str) -> Rule:
     if specifier is None or specifier == "*":
         return Rule(text, tool)
     if not specifier.strip():
-        raise UserError(f"{text!r} has nothing between its parentheses: write {tool} for every call")
+        raise UserError(
+            f"{text!r} has nothing between its parentheses: write {tool} for every call"
+        )
     if _PATTERN.search(specifier) and (tool != "Bash" or _looks_like_pattern(specifier)):
         raise UserError(
             f"{text!r} is a pattern, and this version only understands exact rules: "

@@ -87,6 +87,18 @@ def runs(
     return tuple(run_of(row) for row in rows)
 
 
+def taken_ids(
+    connection: sqlite3.Connection, session_id: str, ids: Sequence[str]
+) -> frozenset[str]:
+    """Those of `ids` that a call of the session already has."""
+    rows = connection.execute(
+        "SELECT tool_use_id FROM tool_runs"  # noqa: S608 - only place holders are added
+        f" WHERE session_id = ? AND tool_use_id IN ({marks(len(ids))})",
+        (session_id, *ids),
+    )
+    return frozenset(str(row["tool_use_id"]) for row in rows)
+
+
 def get(connection: sqlite3.Connection, session_id: str, tool_use_id: str) -> ToolRun:
     """One call. Raises `NotFoundError`."""
     run = _find(connection, session_id, tool_use_id)
@@ -150,6 +162,8 @@ def record_review(
         came_from = _REVIEWED_FROM.get(run.state)
         if came_from is None:
             raise StoreError(f"A review cannot make a call {run.state}.")
+        if run.state.is_settled and run.outcome is None:
+            raise StoreError(f"The call {run.tool_use_id} was settled without an outcome.")
         row = run_row(run)
         kept = {
             name: row[name]

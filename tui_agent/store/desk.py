@@ -21,7 +21,7 @@ def save_draft(connection: sqlite3.Connection, session_id: str, text: str, now: 
     if not text:
         connection.execute("DELETE FROM drafts WHERE session_id = ?", (session_id,))
         return
-    row = {"session_id": session_id, "text": safe_surrogates(text), "updated": now}
+    row = {"session_id": session_id, "text": text, "updated": now}
     insert(connection, "drafts", row, or_else="OR REPLACE")
 
 
@@ -66,7 +66,7 @@ def enqueue(connection: sqlite3.Connection, session_id: str, message: QueuedMess
         "session_id": session_id,
         "id": message.id,
         "position": last + 1,
-        "text": safe_surrogates(message.text),
+        "text": message.text,
         "after_turn": message.after_turn,
     }
     insert(connection, "queue", row)
@@ -109,8 +109,8 @@ def add_grant(connection: sqlite3.Connection, grant: Grant) -> None:
     if known is None:
         row = {
             "session_id": grant.session_id,
-            "folder": safe_surrogates(grant.folder),
-            "rule": safe_surrogates(grant.rule),
+            "folder": grant.folder,
+            "rule": grant.rule,
             "scope": grant.scope.value,
             "at": grant.at,
         }
@@ -140,8 +140,8 @@ def save_partials(connection: sqlite3.Connection, partials: Sequence[Partial]) -
             "session_id": partial.session_id,
             "turn_id": partial.turn_id,
             "model_call_id": partial.model_call_id,
-            "text": safe_surrogates(partial.text),
-            "thinking": safe_surrogates(partial.thinking),
+            "text": partial.text,
+            "thinking": partial.thinking,
             "updated": partial.updated,
         }
         insert(connection, "partials", row, or_else="OR REPLACE")

@@ -10,13 +10,13 @@ import fcntl
 import os
 import re
 import sqlite3
-import time
 from pathlib import Path
 
 from tui_agent.vocabulary.errors import StoreError
 
-_TRIES = 5
-_PAUSE_SECONDS = 0.01
+TRIES = 5
+PAUSE_SECONDS = 0.01
+"""A lock that is only looked at is taken for a moment: it is worth asking again."""
 
 
 class Ownership:
@@ -55,17 +55,12 @@ class Locks:
         except OSError as error:
             reason = error.strerror or str(error)
             raise StoreError(f"No lock can be made in {self._folder}: {reason}.") from error
-        for attempt in range(_TRIES):
-            if attempt:
-                # someone may only be looking, which takes the lock for a moment
-                time.sleep(_PAUSE_SECONDS)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            return Ownership(root_id, descriptor)
-        os.close(descriptor)
-        return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        return Ownership(root_id, descriptor)
 
     def is_taken(self, root_id: str) -> bool:
         """Whether anyone has the lock."""

@@ -74,7 +74,7 @@ def insert(
     columns = ", ".join(f'"{name}"' for name in row)
     marks = ", ".join("?" * len(row))
     statement = f"INSERT {or_else} INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608 - our names
-    connection.execute(statement, tuple(row.values()))
+    connection.execute(statement, _storable(row))
 
 
 def update(
@@ -83,7 +83,11 @@ def update(
     """Update the rows that `where` (SQL of ours) selects; returns how many there were."""
     columns = ", ".join(f'"{name}" = ?' for name in row)
     statement = f"UPDATE {table} SET {columns} WHERE {where}"  # noqa: S608 - our names
-    return connection.execute(statement, (*row.values(), *keys)).rowcount
+    return connection.execute(statement, (*_storable(row), *keys)).rowcount
+
+
+def _storable(row: Mapping[str, object]) -> tuple[object, ...]:
+    return tuple(safe_surrogates(v) if isinstance(v, str) else v for v in row.values())
 
 
 def marks(count: int) -> str:
@@ -148,29 +152,25 @@ def session_row(record: SessionRecord) -> dict[str, object]:
     """A session as columns."""
     return {
         "id": record.id,
-        "folder": safe_surrogates(record.folder),
+        "folder": record.folder,
         "root_id": record.root_id,
         "parent_id": record.parent_id,
         "parent_tool_use_id": record.parent_tool_use_id,
         "forked_from": record.forked_from,
-        "title": safe_surrogates(record.title),
+        "title": record.title,
         "agent": record.agent,
         "mode": record.mode.value,
         "provider": record.model.provider,
         "model": record.model.model,
         "base_url": record.model.base_url,
         "extra_folders": dump(record.extra_folders),
-        "system_prompt": _storable_or_none(record.system_prompt),
-        "append_system_prompt": _storable_or_none(record.append_system_prompt),
+        "system_prompt": record.system_prompt,
+        "append_system_prompt": record.append_system_prompt,
         "limits": dump(record.limits),
         "rules": dump(record.rules),
         "created": record.created,
         "updated": record.updated,
     }
-
-
-def _storable_or_none(text: str | None) -> str | None:
-    return None if text is None else safe_surrogates(text)
 
 
 @_reads("session")
@@ -208,7 +208,7 @@ def turn_row(turn: TurnRecord) -> dict[str, object]:
         "started": turn.started,
         "ended": turn.ended,
         "reason": None if turn.reason is None else turn.reason.value,
-        "cause": _storable_or_none(turn.cause),
+        "cause": turn.cause,
         "rounds": turn.rounds,
         **usage_row(turn.usage),
     }
@@ -251,7 +251,7 @@ def message_row(session_id: str, message: Message) -> dict[str, object]:
         "stop_reason": None if message.stop_reason is None else message.stop_reason.value,
         "cut": message.cut,
         "calls": len(tool_uses(message.blocks)),
-        "text": safe_surrogates(visible),
+        "text": visible,
         "blocks": dump(message.blocks),
     }
 
@@ -326,12 +326,12 @@ def run_row(run: ToolRun) -> dict[str, object]:
         "tool_use_id": run.tool_use_id,
         "message_id": run.message_id,
         "position": run.position,
-        "name": safe_surrogates(run.name),
+        "name": run.name,
         "input": dump(run.input),
         "state": run.state.value,
-        "problem": _storable_or_none(run.problem),
+        "problem": run.problem,
         "verdict": None if run.verdict is None else dump(run.verdict),
-        "comment": _storable_or_none(run.comment),
+        "comment": run.comment,
         "answers": None if run.answers is None else dump(run.answers),
         "digest": run.digest,
         "attempt": run.attempt,
@@ -390,13 +390,13 @@ def pending_row(item: PendingItem) -> dict[str, object]:
         "tool_use_id": item.tool_use_id,
         "agent_path": dump(item.agent_path),
         "kind": item.kind.value,
-        "tool": safe_surrogates(item.tool),
+        "tool": item.tool,
         "input": dump(item.input),
         "preview": dump(item.preview),
-        "reason": safe_surrogates(item.reason),
+        "reason": item.reason,
         "digest": item.digest,
-        "rule": _storable_or_none(item.rule),
-        "folder": safe_surrogates(item.folder),
+        "rule": item.rule,
+        "folder": item.folder,
         "created": item.created,
         "agent": item.agent,
         "details": dump(item.details),

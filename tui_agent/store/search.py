@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 
 from tui_agent.store.values import SearchHit
+from tui_agent.text.surrogates import safe_surrogates
 
 
 def search(
@@ -18,6 +19,7 @@ def search(
     query = _query(text)
     if not query:
         return ()
+    place = None if folder is None else safe_surrogates(folder)
     rows = connection.execute(
         "SELECT m.session_id, m.id, m.seq, m.created, s.root_id, s.title, s.folder,"
         " snippet(messages_fts, 0, '', '', '…', 24) AS snippet"
@@ -25,7 +27,7 @@ def search(
         " JOIN sessions s ON s.id = m.session_id"
         " WHERE messages_fts MATCH ? AND (? IS NULL OR s.folder = ?)"
         " ORDER BY rank, m.number DESC LIMIT ?",
-        (query, folder, folder, limit),
+        (query, place, place, limit),
     )
     return tuple(
         SearchHit(
@@ -44,7 +46,9 @@ def search(
 
 def matching(text: str) -> tuple[str, list[str]]:
     """A condition on sessions `s` for a listing: by title, beginning of id, or content."""
-    pattern = text.strip().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    pattern = (
+        safe_surrogates(text).strip().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    )
     condition = "s.title LIKE ? ESCAPE '\\' OR s.id LIKE ? ESCAPE '\\'"
     values = [f"%{pattern}%", f"{pattern}%"]
     if query := _query(text):
@@ -59,6 +63,6 @@ def matching(text: str) -> tuple[str, list[str]]:
 
 def _query(text: str) -> str:
     # quoted, so that no word is taken for syntax; a NUL would end the query early
-    words = [word.replace('"', '""') for word in text.replace("\0", " ").split()]
+    words = [word.replace('"', '""') for word in safe_surrogates(text).replace("\0", " ").split()]
     words = [word for word in words if any(map(str.isalnum, word))]
     return " ".join(f'"{word}"' for word in words) + "*" if words else ""

@@ -9,17 +9,17 @@ import sqlite3
 from dataclasses import replace
 from typing import Any
 
+from tui_agent.store import turns
 from tui_agent.store.batches import child_started, open_batch_message
 from tui_agent.store.rows import (
-    USAGE_SUMS,
     insert,
     marks,
     session_of,
     session_row,
     update,
-    usage_of,
 )
 from tui_agent.store.search import matching
+from tui_agent.text.surrogates import safe_surrogates
 from tui_agent.vocabulary.errors import NotFoundError
 from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import SessionRecord, SessionSummary
@@ -93,7 +93,7 @@ def latest(connection: sqlite3.Connection, folder: str) -> str | None:
     row = connection.execute(
         "SELECT id FROM sessions WHERE folder = ? AND parent_id IS NULL"
         " ORDER BY updated DESC, id DESC LIMIT 1",
-        (folder,),
+        (safe_surrogates(folder),),
     ).fetchone()
     return None if row is None else str(row["id"])
 
@@ -118,8 +118,8 @@ def tree(connection: sqlite3.Connection, root_id: str) -> tuple[SessionRecord, .
 def resolve_id(connection: sqlite3.Connection, prefix: str) -> str:
     """The one session whose id is, or begins with, `prefix`. Raises `NotFoundError`."""
     rows = connection.execute(
-        "SELECT id FROM sessions WHERE id >= ? AND substr(id, 1, ?) = ? ORDER BY id LIMIT 2",
-        (prefix, len(prefix), prefix),
+        "SELECT id FROM sessions WHERE id >= ? AND id < ? ORDER BY id LIMIT 2",
+        (prefix, prefix + "\U0010ffff"),
     ).fetchall()
     if not prefix or not rows:
         raise NotFoundError(f"There is no session {prefix or 'without an id'}.")
@@ -218,15 +218,6 @@ _SUMMARY = """
             ORDER BY t.number DESC LIMIT 1), 0) AS is_cut
     FROM sessions s"""
 
-_SPENT = f"""
-    SELECT {USAGE_SUMS} FROM (
-        SELECT session_id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
-            reasoning_tokens FROM turns
-        UNION ALL
-        SELECT session_id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
-            reasoning_tokens FROM boundaries
-    ) JOIN sessions o ON o.id = session_id"""  # noqa: S608 - only our own column names
-
 
 def summaries(
     connection: sqlite3.Connection,
@@ -249,7 +240,7 @@ def summaries(
         values.extend(ids)
     if folder is not None:
         conditions.append("s.folder = ?")
-        values.append(folder)
+        values.append(safe_surrogates(folder))
     if search.strip():
         condition, found = matching(search)
         conditions.append(condition)
@@ -263,8 +254,7 @@ def summaries(
 
 def _summary(connection: sqlite3.Connection, row: sqlite3.Row) -> SessionSummary:
     is_waiting = row["pending"] or row["has_open_batch"] or row["is_cut"]
-    column = "o.root_id" if row["parent_id"] is None else "o.id"
-    spent = connection.execute(f"{_SPENT} WHERE {column} = ?", (row["id"],)).fetchone()
+    spent = turns.tree_usage if row["parent_id"] is None else turns.own_usage
     return SessionSummary(
         id=row["id"],
         title=row["title"],
@@ -273,7 +263,7 @@ def _summary(connection: sqlite3.Connection, row: sqlite3.Row) -> SessionSummary
         created=row["created"],
         updated=row["updated"],
         messages=row["messages"],
-        usage=usage_of(spent),
+        usage=spent(connection, row["id"]),
         pending=row["pending"],
         parent_id=row["parent_id"],
         model=row["model"],

@@ -8,6 +8,7 @@ unknown id as `NotFoundError`, what is no longer possible as `ConflictError`.
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import stat
 from collections.abc import Sequence
@@ -276,6 +277,11 @@ class Store:
         chosen = None if message_ids is None else tuple(message_ids)
         return await self._db.read(lambda c: batches.runs(c, session_id, chosen))
 
+    async def taken_call_ids(self, session_id: str, ids: Sequence[str]) -> frozenset[str]:
+        """Those of `ids` that a call of the session already has."""
+        wanted = tuple(ids)
+        return await self._db.read(lambda c: batches.taken_ids(c, session_id, wanted))
+
     async def record_review(
         self, session_id: str, runs: Sequence[ToolRun], pending: Sequence[PendingItem] = ()
     ) -> tuple[ToolRun, ...]:
@@ -507,12 +513,19 @@ class Store:
     async def acquire(self, root_id: str) -> Ownership | None:
         """Become the one who runs a session's tree, until `release` or `close`; `None` when
         someone else is. Asking again while it is ours gives the same `Ownership`."""
-        held = self._owned.get(root_id)
-        if held is not None:
-            return held
-        taken = self._locks.take(root_id)
-        if taken is None:
-            return None
+        for attempt in range(ownership.TRIES):
+            if attempt:
+                await asyncio.sleep(ownership.PAUSE_SECONDS)
+            held = self._owned.get(root_id)
+            if held is not None:
+                return held
+            taken = self._locks.take(root_id)
+            if taken is not None:
+                return await self._note_owner(taken)
+        return None
+
+    async def _note_owner(self, taken: Ownership) -> Ownership:
+        root_id = taken.root_id
         self._owned[root_id] = taken
         now = self._clock.wall()
         try:

@@ -69,12 +69,21 @@ def chain_rounds(connection: sqlite3.Connection, turn_id: str) -> int:
 
 def tree_usage(connection: sqlite3.Connection, root_id: str) -> Usage:
     """Tokens of all turns and stored compactions of a root session and its descendants."""
+    return _spent(connection, "s.root_id = ?", root_id)
+
+
+def own_usage(connection: sqlite3.Connection, session_id: str) -> Usage:
+    """Tokens of a session without its descendants."""
+    return _spent(connection, "s.id = ?", session_id)
+
+
+def _spent(connection: sqlite3.Connection, where: str, key: str) -> Usage:
     total = Usage()
     for table in ("turns", "boundaries"):
         row = connection.execute(
             f"SELECT {USAGE_SUMS} FROM {table} x"  # noqa: S608 - our own names
-            " JOIN sessions s ON s.id = x.session_id WHERE s.root_id = ?",
-            (root_id,),
+            f" JOIN sessions s ON s.id = x.session_id WHERE {where}",
+            (key,),
         ).fetchone()
         total += usage_of(row)
     return total

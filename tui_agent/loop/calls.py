@@ -1,0 +1,170 @@
+"""Running one call: the started mark, the tool, the outcome.
+
+The mark is committed before a side effect can begin and the outcome before anyone is told. Whatever
+happens to the call, cancellation included, it ends with exactly one outcome, unless it waits for a
+paused child.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+
+from tui_agent.loop.batch import Batch
+from tui_agent.loop.review import (
+    CheckedCall,
+    announce_result,
+    check,
+    context_for,
+    digest_of,
+)
+from tui_agent.loop.turn import Turn
+from tui_agent.tools.base import ChildPaused, ToolError, ToolInterrupted
+from tui_agent.vocabulary.blocks import ContentPart, Outcome, TextBlock, ToolResult
+from tui_agent.vocabulary.events import ToolProgress, ToolStarted
+from tui_agent.vocabulary.records import ToolRun
+from tui_agent.vocabulary.states import CallState
+
+log = logging.getLogger(__name__)
+
+_STATE_OF = {
+    Outcome.OK: CallState.DONE,
+    Outcome.ERROR: CallState.FAILED,
+    Outcome.DENIED: CallState.DENIED,
+    Outcome.NOT_RUN: CallState.CANCELLED,
+    Outcome.INTERRUPTED: CallState.CANCELLED,
+    Outcome.UNKNOWN: CallState.UNKNOWN,
+    Outcome.DISCARDED: CallState.CANCELLED,
+}
+
+
+def start_call(turn: Turn, run: ToolRun) -> None:
+    """Run an approved call in a task of its own, kept in `turn.running` until it has ended."""
+    task = asyncio.create_task(_run(turn, run), name=f"{run.name} {run.tool_use_id}")
+    turn.running[run.tool_use_id] = task
+
+
+async def cancel_calls(turn: Turn) -> None:
+    """End every running call and wait until each has stored its outcome."""
+    tasks = list(turn.running.values())
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    turn.running.clear()
+
+
+async def _run(turn: Turn, run: ToolRun) -> None:
+    try:
+        checked = check(turn, run)
+        if run.digest != digest_of(turn, run):
+            raise ToolError("Not run: the call is no longer the one that was approved.")
+    except ToolError as error:
+        await _settle(turn, run, _error(error))
+        return
+    if not checked.tool.is_read_only or run.state is not CallState.APPROVED:
+        again = run.state is not CallState.APPROVED
+        run = await turn.store.mark_started(
+            turn.session.id, run.tool_use_id, at=turn.now(), turn_id=turn.id, again=again
+        )
+    else:
+        run = replace(run, started=turn.now(), attempt=run.attempt + 1)
+    turn.emit(
+        ToolStarted(
+            tool_use_id=run.tool_use_id,
+            tool=run.name,
+            input=run.input,
+            subject=checked.tool.subject(checked.args),
+            attempt=run.attempt,
+        )
+    )
+    await _finish(turn, run, checked)
+
+
+async def _finish(turn: Turn, run: ToolRun, checked: CheckedCall) -> None:
+    try:
+        result = await _call_tool(turn, run, checked)
+    except ChildPaused as paused:
+        await turn.store.note_waiting(turn.session.id, run.tool_use_id, paused.child_id)
+        turn.rejoined.add(run.tool_use_id)
+        return
+    await _settle(turn, run, _with_comment(run, result))
+
+
+async def _call_tool(turn: Turn, run: ToolRun, checked: CheckedCall) -> ToolResult:
+    """The tool's result; its failures are results too."""
+
+    def progress(text: str, total: int) -> None:
+        turn.emit(ToolProgress(tool_use_id=run.tool_use_id, text=text, total_bytes=total))
+
+    context = replace(context_for(turn, run), progress=progress)
+    try:
+        return await checked.tool.run(checked.args, context)
+    except ToolError as error:
+        return _error(error)
+    except ToolInterrupted as interrupted:
+        return replace(interrupted.result, outcome=Outcome.INTERRUPTED)
+    except asyncio.CancelledError:
+        text = "Interrupted: the call was stopped before it had ended."
+        return ToolResult((TextBlock(text),), outcome=Outcome.INTERRUPTED)
+    except ChildPaused:
+        raise
+    except Exception as error:  # a tool's fault is the call's result, never the turn's end
+        log.exception("%s failed", run.name)
+        text = f"The tool {run.name} failed: {error!r}"
+        return ToolResult((TextBlock(text),), outcome=Outcome.ERROR)
+
+
+def _error(error: ToolError) -> ToolResult:
+    return ToolResult((TextBlock(str(error)),), error.details, Outcome.ERROR)
+
+
+def _with_comment(run: ToolRun, result: ToolResult) -> ToolResult:
+    """What a person added to their Yes stands behind the result."""
+    if not (run.comment or "").strip():
+        return result
+    note: ContentPart = TextBlock(f"The person approved this call and added: {run.comment}")
+    return replace(result, content=(*result.content, note))
+
+
+async def _settle(turn: Turn, run: ToolRun, result: ToolResult) -> None:
+    ended = replace(
+        run,
+        state=_STATE_OF[result.outcome],
+        outcome=result.outcome,
+        content=result.content,
+        details=result.details,
+        ended=turn.now(),
+    )
+    is_first = await turn.store.record_outcome(
+        turn.session.id,
+        run.tool_use_id,
+        state=ended.state,
+        outcome=result.outcome,
+        content=result.content,
+        details=result.details,
+        ends_turn=result.ends_turn,
+        at=turn.now(),
+    )
+    if is_first:
+        announce_result(turn, ended)
+
+
+def leftovers(turn: Turn, batch: Batch, text: str) -> tuple[ToolRun, ...]:
+    """The calls of `batch` without an outcome, settled: those that had begun as interrupted, the
+    others as not run."""
+    settled = []
+    for run in batch.runs:
+        if run.state.is_settled:
+            continue
+        had_begun = run.state in (CallState.STARTED, CallState.WAITING)
+        settled.append(
+            replace(
+                run,
+                state=CallState.CANCELLED,
+                outcome=Outcome.INTERRUPTED if had_begun else Outcome.NOT_RUN,
+                content=(TextBlock(f"{'Interrupted' if had_begun else 'Not run'}: {text}"),),
+                ended=turn.now(),
+            )
+        )
+    return tuple(settled)

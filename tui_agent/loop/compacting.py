@@ -1,0 +1,191 @@
+"""State compacting: older messages become one stored summary, recent ones stay as they are.
+
+A summary that is empty or longer than what it stands for is a failure: the history is kept. Nothing
+compacts twice without an answer in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Literal
+
+from tui_agent.context.budget import message_tokens, text_tokens
+from tui_agent.context.compaction import Cut, choose_cut, is_shorter, summary_request, summary_text
+from tui_agent.loop.turn import ModelAccess, Turn, TurnFailed
+from tui_agent.providers.base import ModelRequest, StreamEnd
+from tui_agent.providers.retry import Attempt, Retrying, RetryPolicy, call
+from tui_agent.store import Store
+from tui_agent.vocabulary.blocks import TextBlock, text_of
+from tui_agent.vocabulary.errors import ErrorClass, ProviderError
+from tui_agent.vocabulary.events import (
+    Event,
+    MessageStored,
+    PromptCompaction,
+    ProviderComplete,
+    ProviderRetry,
+    ProviderStarted,
+)
+from tui_agent.vocabulary.ids import Clock, new_id
+from tui_agent.vocabulary.messages import Message, Origin, StopReason
+from tui_agent.vocabulary.records import SessionRecord
+from tui_agent.vocabulary.states import LoopState
+from tui_agent.vocabulary.usage import Usage
+
+CompactionTrigger = Literal["auto", "manual", "overflow"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What a compaction needs, inside a turn and outside of one alike."""
+
+    session: SessionRecord
+    store: Store
+    access: ModelAccess
+    retry: RetryPolicy
+    clock: Clock
+    emit: Callable[[Event], None]
+    trigger: CompactionTrigger
+    focus: str = ""
+    turn_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """How it went. `problem` is empty when a boundary was stored."""
+
+    usage: Usage
+    problem: str = ""
+
+
+async def compact(turn: Turn) -> LoopState:
+    """Run a compaction within the turn."""
+    trigger = turn.compaction_trigger
+    focus, turn.compact_focus = turn.compact_focus or "", None
+    turn.compactions_in_a_row += 1
+    access = turn.access or await turn.services.models.access(turn.session)
+    done = await run_compaction(
+        Compaction(
+            session=turn.session,
+            store=turn.store,
+            access=access,
+            retry=turn.services.retry,
+            clock=turn.services.clock,
+            emit=turn.emit,
+            trigger=trigger,
+            focus=focus,
+            turn_id=turn.id,
+        )
+    )
+    if done.problem:
+        turn.failed_compactions += 1
+        turn.usage = turn.usage + done.usage
+    if done.problem and trigger == "overflow":
+        raise TurnFailed(
+            f"the conversation does not fit into the model's window and {done.problem}",
+            "Start a new session, or pick a model with a larger window.",
+        )
+    return LoopState.THINKING
+
+
+async def run_compaction(work: Compaction) -> Compacted:
+    """Summarise and store the boundary. A failed model call is a problem like an empty summary,
+    told as the phase `failed`; nothing is raised for it."""
+    _, history = await work.store.history(work.session.id)
+    before = sum(map(message_tokens, history))
+    work.emit(PromptCompaction(phase="started", trigger=work.trigger, tokens_before=before))
+    cut = choose_cut(history, work.access.facts)
+    if cut is None:
+        return _failed(work, Usage(), "there is nothing older to summarise")
+    request = summary_request(cut, work.access.model, work.access.facts, work.focus)
+    try:
+        end = await _summarise(work, request)
+    except ProviderError as error:
+        return _failed(work, error.usage or Usage(), f"the summary failed: {error.message}")
+    summary = text_of(end.blocks)
+    text = summary_text(cut, summary)
+    if not summary.strip():
+        return _failed(work, end.usage, "the summary came back empty")
+    if not is_shorter(cut, text):
+        return _failed(work, end.usage, "the summary was no shorter than what it stands for")
+    await _store(work, cut, text, end, before)
+    return Compacted(end.usage)
+
+
+async def _store(work: Compaction, cut: Cut, text: str, end: StreamEnd, before: int) -> None:
+    after = text_tokens(text) + sum(map(message_tokens, cut.kept))
+    message = Message(
+        id=new_id("msg"),
+        role="user",
+        blocks=(TextBlock(text),),
+        origin=Origin.SUMMARY,
+        created=work.clock.wall(),
+        turn_id=work.turn_id,
+        provider=work.session.model.provider,
+        model=work.access.model,
+    )
+    stored = await work.store.store_summary(
+        work.session.id,
+        message,
+        kept_from=cut.kept_from,
+        trigger=work.trigger,
+        tokens_before=before,
+        tokens_after=after,
+        usage=end.usage,
+    )
+    work.emit(MessageStored(message=stored))
+    work.emit(
+        PromptCompaction(
+            phase="completed", trigger=work.trigger, tokens_before=before, tokens_after=after
+        )
+    )
+
+
+def _failed(work: Compaction, usage: Usage, problem: str) -> Compacted:
+    work.emit(PromptCompaction(phase="failed", trigger=work.trigger, message=problem))
+    return Compacted(usage, problem)
+
+
+async def _summarise(work: Compaction, request: ModelRequest) -> StreamEnd:
+    """Run the model call of a compaction; its text is not shown while it streams."""
+    model_call_id = ""
+    items = call(work.access.client, request, policy=work.retry)
+    stop, usage = StopReason.ABORTED, Usage()
+    try:
+        async with aclosing(items):
+            async for item in items:
+                if isinstance(item, Attempt):
+                    model_call_id = new_id("call")
+                    work.emit(_started(work, model_call_id, item.number))
+                elif isinstance(item, Retrying):
+                    work.emit(
+                        ProviderRetry(
+                            model_call_id=model_call_id,
+                            attempt=item.attempt,
+                            delay=item.delay,
+                            message=item.error.message,
+                            error_class=item.error.error_class.value,
+                        )
+                    )
+                    model_call_id = ""
+                elif isinstance(item, StreamEnd):
+                    stop, usage = item.stop_reason, item.usage
+                    return item
+    except ProviderError:
+        stop = StopReason.ERROR
+        raise
+    finally:
+        if model_call_id:
+            work.emit(ProviderComplete(model_call_id=model_call_id, stop_reason=stop, usage=usage))
+    raise ProviderError(ErrorClass.PROTOCOL, "the summary ended without an end", "Try again.")
+
+
+def _started(work: Compaction, model_call_id: str, attempt: int) -> ProviderStarted:
+    return ProviderStarted(
+        model_call_id=model_call_id,
+        provider=work.session.model.provider,
+        model=work.access.model,
+        attempt=attempt,
+        purpose="compaction",
+    )

@@ -1,0 +1,69 @@
+"""State executing: judge the batch, run what may run, answer it when every call has its outcome.
+
+Allowed calls that conflict with no earlier undecided one run at once, also while a dialog is open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from tui_agent.loop.batch import Batch, load_batch, standing
+from tui_agent.loop.calls import cancel_calls, start_call
+from tui_agent.loop.observing import observe
+from tui_agent.loop.review import effects_of, review
+from tui_agent.loop.turn import Turn
+from tui_agent.tools.lane import LaneCall, startable
+from tui_agent.vocabulary.decisions import Source
+from tui_agent.vocabulary.records import ToolRun
+from tui_agent.vocabulary.states import LoopState
+
+
+async def execute(turn: Turn) -> LoopState:
+    """Work on the open batch until it is answered, or only asks are left."""
+    try:
+        batch = await load_batch(turn)
+        if batch is not None:
+            await review(turn, batch)
+        while (batch := await load_batch(turn)) is not None:
+            turn.wake.clear()
+            for run in ready_calls(turn, batch):
+                start_call(turn, run)
+            if turn.running:
+                await _something_happens(turn)
+            elif batch.is_settled or batch.denied_for_good:
+                return await observe(turn, batch)
+            else:
+                return LoopState.CONFIRMING
+        return LoopState.THINKING
+    except asyncio.CancelledError:
+        await asyncio.shield(cancel_calls(turn))
+        raise
+
+
+def ready_calls(turn: Turn, batch: Batch) -> tuple[ToolRun, ...]:
+    """The calls that may start now. After a plain No only those run that a person approved."""
+    runs = {run.tool_use_id: run for run in batch.runs}
+    lane = [LaneCall(run.tool_use_id, standing(turn, run)) for run in batch.runs]
+    effects = {
+        run.tool_use_id: effects_of(turn, run) for run in batch.runs if not run.state.is_settled
+    }
+    chosen = tuple(runs[call_id] for call_id in startable(lane, effects))
+    if not batch.denied_for_good:
+        return chosen
+    return tuple(
+        run for run in chosen if run.verdict is not None and run.verdict.source is Source.PERSON
+    )
+
+
+async def _something_happens(turn: Turn) -> None:
+    """Wait until a call has ended or a decision has come. A call that failed in the store rather
+    than in its tool ends the turn."""
+    woken = asyncio.create_task(turn.wake.wait())
+    try:
+        await asyncio.wait({*turn.running.values(), woken}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        woken.cancel()
+    for call_id, task in list(turn.running.items()):
+        if task.done():
+            del turn.running[call_id]
+            task.result()
