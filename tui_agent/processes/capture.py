@@ -94,10 +94,19 @@ class SpillFile:
 
 
 class HeadAndTail:
-    """The first and the last bytes of a stream, in bounded memory."""
+    """The first and the last bytes of a stream, in bounded memory; all of it into `spill`, if that
+    is given, once it is large."""
 
-    def __init__(self, spill: SpillFile | None = None) -> None:
+    def __init__(
+        self,
+        spill: SpillFile | None = None,
+        *,
+        head_bytes: int = HEAD_BYTES,
+        tail_bytes: int = TAIL_BYTES,
+    ) -> None:
         self.total = 0
+        self._head_bytes = head_bytes
+        self._tail_bytes = tail_bytes
         self._head = bytearray()
         self._tail = bytearray()
         self._spill = spill
@@ -111,18 +120,26 @@ class HeadAndTail:
                 self._is_spilling = True
                 self._spill.write(bytes(self._head))
             self._spill.write(data)
-        room = HEAD_BYTES - len(self._head)
+        room = self._head_bytes - len(self._head)
         if room > 0:
             self._head += data[:room]
             data = data[room:]
         self._tail += data
         # cut only now and then: a cut moves what is left
-        if len(self._tail) > 4 * TAIL_BYTES:
-            del self._tail[:-TAIL_BYTES]
+        if len(self._tail) > 4 * self._tail_bytes:
+            self._cut_tail()
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes as they came; all of them if `total` is no larger."""
+        return bytes(self._head)
+
+    def _cut_tail(self) -> None:
+        del self._tail[: max(0, len(self._tail) - self._tail_bytes)]
 
     def result(self) -> CapturedOutput:
         """What was kept. Ends the copy on disk."""
-        del self._tail[:-TAIL_BYTES]
+        self._cut_tail()
         omitted = self.total - len(self._head) - len(self._tail)
         spill_path, note = None, ""
         if self._spill is not None:

@@ -148,8 +148,8 @@ def _several(text: str, starts: list[int]) -> FileError:
     more = f" and {len(starts) - _SHOWN_MATCHES} more" if len(starts) > _SHOWN_MATCHES else ""
     return FileError(
         FileErrorCode.SEVERAL_MATCHES,
-        f"old_string occurs {len(starts)} times, in lines {', '.join(lines)}{more}. Add lines around"
-        " the one you mean, or set replace_all. Nothing was changed.",
+        f"old_string occurs {len(starts)} times, in lines {', '.join(lines)}{more}. Add lines"
+        " around the one you mean, or set replace_all. Nothing was changed.",
     )
 
 

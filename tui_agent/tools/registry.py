@@ -76,14 +76,27 @@ class ToolRegistry:
 
 def default_tools(databases: Sequence[Path] = ()) -> tuple[Tool[Any], ...]:
     """Every tool of the program; `databases` are the program's own, which no tool may open."""
+    from tui_agent.tools.ask_user import AskUserQuestion
     from tui_agent.tools.bash import Bash
     from tui_agent.tools.edit import Edit
+    from tui_agent.tools.glob import Glob
+    from tui_agent.tools.grep import Grep
     from tui_agent.tools.open_files import Files
     from tui_agent.tools.read import Read
+    from tui_agent.tools.task import Task
     from tui_agent.tools.write import Write
 
     files = Files(tuple(databases))
-    return (Read(files), Write(files), Edit(files), Bash())
+    return (
+        Read(files),
+        Write(files),
+        Edit(files),
+        Glob(files),
+        Grep(files),
+        Bash(),
+        AskUserQuestion(),
+        Task(),
+    )
 
 
 def _problems(tool: str, model: type[BaseModel], error: ValidationError) -> str:
