@@ -1,0 +1,1 @@
+"""Dialogs: what needs a person's word. Closing one is never an answer."""

@@ -1,0 +1,259 @@
+"""The approval dialog: one call, exactly as it will run, and what can be said to it.
+
+It is a view of a pending item: closing it answers nothing. An answer is handed to `decide`, which
+says why when it could not be taken; the dialog then stays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from enum import Enum
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Input, TextArea
+
+from tui_agent.ui.dialogs.guarded import GUARD_SECONDS, GuardedDialog
+from tui_agent.ui.dialogs.previews import preview_lines
+from tui_agent.ui.lines import Line, Piece, Tone, line, note
+from tui_agent.ui.widgets.line_bar import LineBar
+from tui_agent.ui.widgets.pager import Pager
+from tui_agent.vocabulary.blocks import JsonObject
+from tui_agent.vocabulary.decisions import Choice, Decision, PendingItem, Scope
+
+Decide = Callable[[PendingItem, Decision], Awaitable[str]]
+"""Takes an answer; returns why it could not be taken, or an empty text."""
+
+
+class Step(Enum):
+    """What the dialog is doing."""
+
+    CHOOSING = "choosing"
+    RULE = "rule"
+    COMMENT = "comment"
+    EDITING = "editing"
+
+
+class ApprovalDialog(GuardedDialog):
+    """Allow, allow for longer, edit first, deny, deny and say why."""
+
+    def __init__(
+        self,
+        item: PendingItem,
+        decide: Decide,
+        *,
+        from_words: str,
+        teaches: bool = False,
+        guard_seconds: float = GUARD_SECONDS,
+    ) -> None:
+        super().__init__(guard_seconds=guard_seconds)
+        self.item = item
+        self._decide = decide
+        self._from = from_words
+        self._teaches = teaches
+        self._step = Step.CHOOSING
+        self._edited: JsonObject | None = None
+        self._problem = ""
+
+    def compose(self) -> ComposeResult:
+        """Title and origin, the thing itself, a field when one is needed, the choices."""
+        with Vertical(id="dialog", classes="wide"):
+            yield LineBar(*self._head(), id="dialog-head")
+            yield Pager(preview_lines(self.item), id="dialog-body")
+            yield Input(id="dialog-field")
+            yield TextArea(id="dialog-editor", show_line_numbers=False, compact=True)
+            yield LineBar(id="dialog-choices")
+
+    def on_mount(self) -> None:
+        """Start with the choices."""
+        super().on_mount()
+        self._body = self.query_one("#dialog-body", Pager)
+        self._field = self.query_one("#dialog-field", Input)
+        self._editor = self.query_one("#dialog-editor", TextArea)
+        self._choices = self.query_one("#dialog-choices", LineBar)
+        self._go(Step.CHOOSING)
+
+    def on_resize(self) -> None:
+        """The choices are laid out for the width."""
+        self._show_choices()
+
+    async def on_escape(self) -> None:
+        """Out of a field back to the choices; from there, close."""
+        if self._step is Step.CHOOSING:
+            self.dismiss(None)
+        else:
+            self._go(Step.CHOOSING)
+
+    async def take_key(self, key: str) -> bool:
+        """The choices."""
+        if self._step is Step.EDITING and key == "ctrl+s":
+            await self._take_edit()
+            return True
+        if self._step is not Step.CHOOSING:
+            return False
+        match key:
+            case "y":
+                await self._approve(Scope.ONCE)
+            case "s":
+                await self._approve(Scope.SESSION)
+            case "a" if self.item.rule:
+                self._go(Step.RULE)
+            case "e":
+                self._go(Step.EDITING)
+            case "n":
+                await self._answer(Decision(Choice.DENY))
+            case "c":
+                self._go(Step.COMMENT)
+            case _:
+                return False
+        return True
+
+    async def on_input_submitted(self, event: Input.Submitted) -> None:
+        """The rule or the comment is written."""
+        event.stop()
+        text = event.value.strip()
+        if not text:
+            return
+        if self._step is Step.RULE:
+            await self._approve(Scope.ALWAYS, rule=text)
+        elif self._step is Step.COMMENT:
+            await self._answer(Decision(Choice.DENY, comment=text))
+
+    def _go(self, step: Step) -> None:
+        self._step = step
+        self._problem = ""
+        self._field.display = step in (Step.RULE, Step.COMMENT)
+        self._editor.display = step is Step.EDITING
+        self._body.display = step is not Step.EDITING
+        match step:
+            case Step.CHOOSING:
+                self._body.focus()
+            case Step.RULE:
+                self._field.value = self.item.rule or ""
+                self._field.placeholder = "rule"
+                self._field.focus()
+            case Step.COMMENT:
+                self._field.value = ""
+                self._field.placeholder = "what should it do instead?"
+                self._field.focus()
+            case Step.EDITING:
+                self._editor.load_text(editable_text(self.item.input))
+                self._editor.focus()
+        self._show_choices()
+
+    async def _take_edit(self) -> None:
+        try:
+            edited = edited_input(self.item.input, self._editor.text)
+        except ValueError as error:
+            self._problem = str(error)
+            self._show_choices()
+            return
+        await self._answer(Decision(Choice.APPROVE, edited_input=edited))
+
+    async def _approve(self, scope: Scope, rule: str | None = None) -> None:
+        await self._answer(Decision(Choice.APPROVE, scope=scope, rule=rule))
+
+    async def _answer(self, decision: Decision) -> None:
+        problem = await self._decide(self.item, decision)
+        if problem:
+            self._problem = problem
+            self._show_choices()
+        elif self.is_attached:
+            self.dismiss(None)
+
+    def _head(self) -> list[Line]:
+        return [
+            line(
+                Piece(self.item.tool, Tone.WAITING),
+                Piece("  needs your decision", Tone.TEXT),
+                right=(Piece(self._from, Tone.MUTED),),
+            ),
+            line(
+                Piece(f"in {self.item.folder}", Tone.MUTED),
+                Piece(f"  {self.item.reason}" if self.item.reason else "", Tone.MUTED),
+            ),
+        ]
+
+    def _show_choices(self) -> None:
+        if not self.is_mounted:
+            return
+        lines = self._step_lines()
+        if self._problem:
+            lines = [line(Piece(self._problem, Tone.FAILED)), *lines]
+        self._choices.styles.height = len(lines)
+        self._choices.set_lines(*lines)
+
+    def _step_lines(self) -> list[Line]:
+        match self._step:
+            case Step.RULE:
+                return [
+                    note("Always allow what this rule matches, in this project. Edit it first."),
+                    _keys((("Enter", "store the rule and allow"), ("Esc", "back"))),
+                ]
+            case Step.COMMENT:
+                return [
+                    note("It is denied, the model reads this and goes on."),
+                    _keys((("Enter", "deny and say so"), ("Esc", "back"))),
+                ]
+            case Step.EDITING:
+                return [_keys((("Ctrl+S", "allow once as edited"), ("Esc", "back")))]
+            case Step.CHOOSING:
+                return self._choice_lines()
+
+    def _choice_lines(self) -> list[Line]:
+        allow = [("y", "allow once"), ("s", "for this session")]
+        if self.item.rule:
+            allow.append(("a", "always …"))
+        allow.append(("e", "edit first …"))
+        deny = [("n", "deny: stops the turn"), ("c", "deny and say why …"), ("Esc", "later")]
+        lines = [*_rows(allow, self._choices.size.width), *_rows(deny, self._choices.size.width)]
+        if self._teaches:
+            lines.append(note("Nothing runs until you choose. Esc leaves it in the inbox (F2)."))
+        return lines
+
+
+def editable_text(tool_input: JsonObject) -> str:
+    """What is edited: the command itself where there is one, else the input as JSON."""
+    command = tool_input.get("command")
+    if isinstance(command, str):
+        return command
+    return json.dumps(dict(tool_input), ensure_ascii=False, indent=2)
+
+
+def edited_input(tool_input: JsonObject, text: str) -> JsonObject:
+    """The input with the edit in it. Raises `ValueError` (a line for a person) when it is none."""
+    if isinstance(tool_input.get("command"), str):
+        if not text.strip():
+            raise ValueError("The command is empty.")
+        return {**tool_input, "command": text}
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"Not JSON: {error.msg} in line {error.lineno}.") from None
+    if not isinstance(value, dict):
+        raise ValueError("The input must be a JSON object.")
+    return value
+
+
+def _keys(keys: tuple[tuple[str, str], ...]) -> Line:
+    pieces: list[Piece] = []
+    for key, does in keys:
+        if pieces:
+            pieces.append(Piece("   "))
+        pieces.extend((Piece(key, Tone.ACCENT), Piece(f" {does}")))
+    return Line(tuple(pieces))
+
+
+def _rows(keys: list[tuple[str, str]], width: int) -> list[Line]:
+    """The keys in as few lines as fit the width."""
+    rows: list[list[tuple[str, str]]] = [[]]
+    used = 0
+    for key, does in keys:
+        size = len(key) + len(does) + 4
+        if rows[-1] and used + size > width + 3:
+            rows.append([])
+            used = 0
+        rows[-1].append((key, does))
+        used += size
+    return [_keys(tuple(row)) for row in rows]

@@ -1,0 +1,57 @@
+"""What every dialog that answers something has in common: it takes no key typed for something else.
+
+A dialog opens without being asked for, so keys may be under way that were meant for the composer.
+For the first moments after it opened every key is ignored, counted from when the key was typed and
+not from when it is handled.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import ClassVar
+
+from textual import events
+from textual.binding import BindingType
+from textual.screen import ModalScreen
+
+GUARD_SECONDS = 0.4
+"""How long a dialog ignores keys after it opened, and how long typing must rest before it opens."""
+
+
+class GuardedDialog(ModalScreen[None]):
+    """A modal dialog that Esc closes and that ignores keys at first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(self, *, guard_seconds: float = GUARD_SECONDS) -> None:
+        super().__init__()
+        self._guard_seconds = guard_seconds
+        self._opened: float | None = None
+
+    def on_mount(self) -> None:
+        """From here on it can be seen."""
+        self._opened = monotonic()
+
+    def is_early(self, event: events.Key) -> bool:
+        """Whether the key was typed before a person can have read the dialog."""
+        return self._opened is None or event.time - self._opened < self._guard_seconds
+
+    async def on_key(self, event: events.Key) -> None:
+        """Keys that no focused field took."""
+        if self.is_early(event):
+            event.stop()
+            event.prevent_default()
+        elif event.key == "escape":
+            event.stop()
+            await self.on_escape()
+        elif await self.take_key(event.key):
+            event.stop()
+            event.prevent_default()
+
+    async def on_escape(self) -> None:
+        """Close; whatever was asked stays open."""
+        self.dismiss(None)
+
+    async def take_key(self, key: str) -> bool:
+        """Act on a key; whether it meant something."""
+        raise NotImplementedError

@@ -1,0 +1,80 @@
+"""Picking one of several things from a list that can be filtered by typing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from tui_agent.ui.lines import Row, line
+from tui_agent.ui.widgets.line_bar import LineBar
+from tui_agent.ui.widgets.row_list import RowList
+
+
+class Picker(ModalScreen[str | None]):
+    """Answers with the key of the chosen row, or `None`. `rows_for` gives the rows for a filter."""
+
+    def __init__(
+        self,
+        title: str,
+        rows_for: Callable[[str], tuple[Row, ...]],
+        *,
+        empty: str,
+        keys: str = "Enter opens   Esc closes",
+        filter_hint: str = "type to filter",
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._rows_for = rows_for
+        self._empty = empty
+        self._key_words = keys
+        self._filter_hint = filter_hint
+
+    def compose(self) -> ComposeResult:
+        """Title, filter, list, keys."""
+        with Vertical(id="dialog", classes="tall"):
+            yield LineBar(line(self._title), id="dialog-head")
+            yield Input(placeholder=self._filter_hint, id="dialog-field")
+            yield RowList(empty=self._empty, id="dialog-options")
+            yield LineBar(line(self._key_words), id="dialog-choices")
+
+    def on_mount(self) -> None:
+        """Show everything, ready to filter."""
+        self._field = self.query_one("#dialog-field", Input)
+        self._options = self.query_one("#dialog-options", RowList)
+        self.redraw()
+        self._field.focus()
+
+    def redraw(self) -> None:
+        """Take the rows anew."""
+        self._options.set_rows(self._rows_for(self._field.value))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter."""
+        event.stop()
+        self.redraw()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the row under the cursor."""
+        event.stop()
+        if self._options.cursor_key is not None:
+            self.dismiss(self._options.cursor_key)
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        """Take a row."""
+        event.stop()
+        self.dismiss(event.key)
+
+    def on_key(self, event: events.Key) -> None:
+        """Arrows move in the list while the filter has the focus; Esc closes."""
+        moves = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
+        if event.key == "escape":
+            event.stop()
+            self.dismiss(None)
+        elif event.key in moves and self._field.has_focus:
+            event.stop()
+            self._options.action_move(moves[event.key])

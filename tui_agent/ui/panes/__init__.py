@@ -1,0 +1,1 @@
+"""The parts of the workspace screen: what each shows, made from the projections."""

@@ -1,0 +1,126 @@
+"""The header, the tab strip, the queue, the hints above the composer and the status line.
+
+Pure functions from what is shown to lines; the widgets that draw them are bars without a mind.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tui_agent.text import cell_width
+from tui_agent.ui.commands import Command
+from tui_agent.ui.lines import Line, Piece, Tone
+from tui_agent.ui.marks import Mark, Marks
+from tui_agent.ui.projection.lamps import Lamps
+from tui_agent.ui.projection.session import SessionView
+from tui_agent.ui.projection.words import money, plural, tokens
+from tui_agent.vocabulary.events import QueuedMessage
+
+WIDE_LAMPS = 110
+"""Columns from which the lamps say more than their names."""
+
+
+def header_line(
+    folder: str, session: SessionView | None, open_items: int, marks: Marks, width: int
+) -> Line:
+    """Folder and title, the inbox's count, the three lamps. The lamps always fit: they are what
+    the line is for."""
+    lamps = session.lamps if session else Lamps()
+    right: list[Piece] = []
+    if open_items:
+        right = [
+            marks.piece(Mark.WAITING),
+            Piece(f" {open_items} inbox", Tone.WAITING),
+            Piece("   "),
+        ]
+    lamp_pieces = lamps.line(marks, with_words=width >= WIDE_LAMPS)
+    room = width - 2 - sum(cell_width(piece.text) for piece in lamp_pieces)
+    if right and room < 20:
+        right = [marks.piece(Mark.WAITING), Piece(f"{open_items} ", Tone.WAITING)]
+    name = os.path.basename(folder.rstrip("/")) or folder
+    left = [Piece(f" {name}", Tone.STRONG)]
+    if width >= WIDE_LAMPS:
+        left.append(Piece(f"  {_home(folder)}", Tone.MUTED))
+    if session and session.title:
+        left.append(Piece(f"  {session.title}", Tone.TEXT))
+    return Line(tuple(left), (*right, *lamp_pieces, Piece(" ")))
+
+
+def status_right(session: SessionView | None) -> tuple[Piece, ...]:
+    """Context, tokens, cost, model, mode."""
+    if session is None:
+        return ()
+    parts: list[Piece] = []
+    if session.context_used is not None and session.window:
+        share = round(100 * session.context_used / session.window)
+        tone = Tone.WAITING if share >= 80 else Tone.MUTED
+        parts.append(Piece(f"ctx {share}%", tone))
+    if session.usage.total:
+        parts.append(Piece(f"{tokens(session.usage.total)} tok", Tone.MUTED))
+    if session.cost is not None:
+        parts.append(Piece(money(session.cost), Tone.MUTED))
+    parts.append(Piece(session.model.model, Tone.MUTED))
+    parts.append(Piece(session.mode.value, Tone.ACCENT))
+    spaced: list[Piece] = []
+    for part in parts:
+        if spaced:
+            spaced.append(Piece("  ", Tone.MUTED))
+        spaced.append(part)
+    return tuple(spaced)
+
+
+def status_line(waiting: tuple[Piece, ...], session: SessionView | None, width: int) -> Line:
+    """What is waited for at the left, the meters at the right, as many as there is room for."""
+    meters = list(status_right(session))
+    used = sum(cell_width(piece.text) for piece in waiting) + 3
+    while meters and used + sum(cell_width(piece.text) for piece in meters) > width:
+        del meters[:2]
+    return Line((Piece(" "), *waiting), (*meters, Piece(" ")))
+
+
+def tab_line(tabs: tuple[tuple[str, str, int], ...], shown: str) -> Line:
+    """One pane at a time: their names, the shown one strong, and how many rows the others have."""
+    pieces: list[Piece] = [Piece(" ")]
+    for key, title, count in tabs:
+        said = f"{title} {count}" if count else title
+        tone = Tone.STRONG if key == shown else Tone.MUTED
+        pieces.append(Piece(f"[{said}]" if key == shown else f" {said} ", tone))
+    return Line(tuple(pieces), (Piece("F6 ", Tone.ACCENT), Piece("next ", Tone.MUTED)))
+
+
+def queue_lines(queue: tuple[QueuedMessage, ...], marks: Marks, most: int = 3) -> tuple[Line, ...]:
+    """What waits to be delivered, with when."""
+    lines = []
+    for message in queue[:most]:
+        text = " ".join(message.text.split())
+        when = "after the turn" if message.after_turn else "next step"
+        lines.append(
+            Line(
+                (Piece(" "), marks.piece(Mark.QUEUED), Piece(f" {text}", Tone.MUTED)),
+                (Piece(f"queued: {when} ", Tone.MUTED),),
+            )
+        )
+    if len(queue) > most:
+        more = plural(len(queue) - most, "more message")
+        lines.append(Line((Piece(f"   {more} queued · Ctrl+Q edits", Tone.MUTED),)))
+    return tuple(lines)
+
+
+def completion_lines(commands: tuple[Command, ...], most: int = 6) -> tuple[Line, ...]:
+    """Commands that what is typed may become; the first is what Tab takes."""
+    lines = []
+    for at, command in enumerate(commands[:most]):
+        name = f" /{command.slash} {command.arguments}".rstrip()
+        tone = Tone.ACCENT if at == 0 else Tone.TEXT
+        lines.append(
+            Line(
+                (Piece(name.ljust(32), tone), Piece(f" {command.title}", Tone.MUTED)),
+                (Piece("Tab ", Tone.ACCENT),) if at == 0 else (),
+            )
+        )
+    return tuple(lines)
+
+
+def _home(folder: str) -> str:
+    home = os.path.expanduser("~")
+    return f"~{folder[len(home) :]}" if folder.startswith(f"{home}/") else folder

@@ -1,0 +1,91 @@
+"""What the application knows: the sessions that were opened, the list of all, the inbox.
+
+Fed with batches of events. A session is opened with a snapshot; the events that came while it was
+fetched are kept and replayed, so that there is no gap and nothing counts twice. Draws nothing,
+asks nobody.
+"""
+
+from __future__ import annotations
+
+from tui_agent.ui.projection.inbox import Inbox
+from tui_agent.ui.projection.session import SessionView
+from tui_agent.ui.projection.sessions import SessionList
+from tui_agent.vocabulary.events import Event
+from tui_agent.vocabulary.records import SessionSnapshot
+
+
+class WorkspaceState:
+    """Sessions, inbox, and which session is shown."""
+
+    def __init__(self) -> None:
+        self.folder = ""
+        self.sessions = SessionList()
+        self.inbox = Inbox()
+        self.shown_id: str | None = None
+        self._views: dict[str, SessionView] = {}
+        self._arriving: dict[str, list[Event]] = {}
+
+    @property
+    def shown(self) -> SessionView | None:
+        """The session on screen."""
+        return self._views.get(self.shown_id or "")
+
+    def view(self, session_id: str) -> SessionView | None:
+        """A session that was opened."""
+        return self._views.get(session_id)
+
+    def expect(self, session_id: str) -> None:
+        """A snapshot of the session is being fetched: keep its events until it is here."""
+        self._arriving.setdefault(session_id, [])
+
+    def forget(self, session_id: str) -> None:
+        """The snapshot will not come, or the session is gone."""
+        self._arriving.pop(session_id, None)
+        self._views.pop(session_id, None)
+
+    def open(self, snapshot: SessionSnapshot) -> SessionView | None:
+        """The session of a snapshot that was expected; `None` if only a newer snapshot can be
+        right."""
+        session_id = snapshot.session.id
+        view = SessionView(snapshot)
+        events = self._arriving.get(session_id, [])
+        if any(view.crosses(event) for event in events if view.covers(event)):
+            self._arriving[session_id] = []
+            return None
+        self._arriving.pop(session_id, None)
+        for event in events:
+            view.apply(event)
+        self._views[session_id] = view
+        self.inbox.add(
+            tuple(item for item in snapshot.pending if not _is_resolved(item.pending_id, events))
+        )
+        return view
+
+    def close_view(self, session_id: str) -> None:
+        """Nobody looks at the session any more; it is opened anew when somebody does."""
+        if session_id != self.shown_id:
+            self._views.pop(session_id, None)
+
+    def apply(self, batch: tuple[Event, ...]) -> bool:
+        """Fold a batch; whether the list of sessions should be asked for anew, because one is in
+        it that is not known."""
+        unknown = False
+        for event in batch:
+            self.inbox.apply(event)
+            self.sessions.apply(event)
+            root = event.agent_path[0] if event.agent_path else event.session_id
+            unknown = unknown or (bool(root) and self.sessions.get(root) is None)
+            for arriving in self._arriving.values():
+                arriving.append(event)
+            for session_id, view in self._views.items():
+                if session_id not in self._arriving:
+                    view.apply(event)
+        return unknown
+
+
+def _is_resolved(pending_id: str, events: list[Event]) -> bool:
+    return any(
+        event.type in ("approval:resolved", "question:resolved")
+        and getattr(event, "pending_id", None) == pending_id
+        for event in events
+    )

@@ -1,0 +1,39 @@
+"""A widget of one or a few lines that are set from outside. Setting them never causes a layout."""
+
+from __future__ import annotations
+
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui_agent.ui.lines import Line, text_of
+from tui_agent.ui.widgets.drawing import blank_strip, strip_of
+
+
+class LineBar(Widget, can_focus=False):
+    """Draws its lines, cut to its width."""
+
+    DEFAULT_CSS = """
+    LineBar { height: 1; width: 1fr; }
+    """
+
+    def __init__(self, *lines: Line, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._lines = lines
+
+    @property
+    def plain(self) -> str:
+        """What it says, for tests."""
+        return text_of(self._lines)
+
+    def set_lines(self, *lines: Line) -> None:
+        """Draw these from now on."""
+        if lines != self._lines:
+            self._lines = lines
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """One line as a strip."""
+        width = self.size.width
+        if y >= len(self._lines):
+            return blank_strip(self, width)
+        return strip_of(self, self._lines[y], width)
