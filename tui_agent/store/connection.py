@@ -92,7 +92,13 @@ class Database:
     async def close(self) -> None:
         """Finish what is queued, then disconnect. Closing twice does nothing."""
         # shielded: a half-closed connection would leave its thread behind
-        await asyncio.shield(asyncio.gather(self._reader.close(), self._writer.close()))
+        await asyncio.shield(self._disconnect())
+
+    async def _disconnect(self) -> None:
+        try:
+            await self._reader.close()
+        finally:
+            await self._writer.close()
 
 
 def create_private_file(path: Path) -> None:
@@ -150,8 +156,13 @@ async def _connect(path: Path, connector: Callable[[], sqlite3.Connection]) -> a
     connection._thread.daemon = True
     try:
         return await connection
-    except sqlite3.Error as error:
-        raise explain(error, path) from error
+    except Exception as error:  # whatever it is, it is raised again below
+        # Nothing but its own end is left for the thread to do, and it reports that to this loop,
+        # which must still be there.
+        connection._thread.join()
+        if isinstance(error, sqlite3.Error):
+            raise explain(error, path) from error
+        raise
 
 
 async def _run_on_thread(connection: aiosqlite.Connection, function: Unit[T]) -> T:

@@ -51,9 +51,9 @@ def append(
 ) -> Message:
     """Append a message and take its row from the queue, together. Raises `ConflictError` when the
     queue has no such row, or a batch is open."""
-    _refuse_open_batch(connection, session_id)
     if message.origin is Origin.TOOL_RESULTS:
         raise StoreError("Results are stored by closing their batch.")
+    _refuse_open_batch(connection, session_id)
     if dequeue is not None:
         taken = connection.execute(
             "DELETE FROM queue WHERE session_id = ? AND id = ?", (session_id, dequeue)

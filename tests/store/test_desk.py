@@ -1,0 +1,51 @@
+"""Drafts, views, queue and standing permissions survive."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.store.kit import FOLDER, session
+from tui_agent.store import Store
+from tui_agent.vocabulary.decisions import Scope
+from tui_agent.vocabulary.errors import StoreError
+from tui_agent.vocabulary.events import QueuedMessage
+
+
+async def test_what_is_typed_survives_even_before_the_session_is_stored(path: Path) -> None:
+    store = await Store.open(path)
+    await store.save_draft("ses_new", "half a thou")
+    await store.save_draft("ses_new", "half a thought")
+    await store.save_view("ses_new", {"top": 7, "open": ["a"]})
+    await store.close()
+    store = await Store.open(path)
+    assert await store.draft("ses_new") == "half a thought"
+    assert await store.view("ses_new") == {"top": 7, "open": ["a"]}
+    await store.save_draft("ses_new", "")
+    assert await store.draft("ses_new") == ""
+    await store.close()
+
+
+async def test_the_queue_keeps_its_order_and_takes_a_new_one(store: Store) -> None:
+    await store.create_session(session())
+    items = [QueuedMessage(f"q{n}", f"text {n}", after_turn=n == 2) for n in range(1, 4)]
+    for item in items:
+        await store.enqueue("ses_a", item)
+    assert await store.queue("ses_a") == tuple(items)
+    kept = await store.set_queue("ses_a", ["q3", "q1", "q_gone"])
+    assert kept == (items[2], items[0]) == await store.queue("ses_a")
+    await store.enqueue("ses_a", items[1])
+    assert [q.id for q in await store.queue("ses_a")] == ["q3", "q1", "q2"]
+    with pytest.raises(StoreError):
+        await store.enqueue("ses_none", items[0])
+
+
+async def test_grants_hold_for_their_session_or_their_folder(store: Store) -> None:
+    for name in ("ses_a", "ses_b"):
+        await store.create_session(session(name))
+    await store.add_grant("ses_a", FOLDER, "Bash(ls)", Scope.SESSION, 1.0)
+    await store.add_grant("ses_a", FOLDER, "Bash(ls)", Scope.SESSION, 2.0)
+    await store.add_grant(None, FOLDER, "Bash(git status)", Scope.ALWAYS, 3.0)
+    await store.add_grant(None, "/elsewhere", "Edit", Scope.ALWAYS, 4.0)
+    mine = await store.grants("ses_a", FOLDER)
+    assert [(g.rule, g.at) for g in mine] == [("Bash(ls)", 1.0), ("Bash(git status)", 3.0)]
+    assert [g.rule for g in await store.grants("ses_b", FOLDER)] == ["Bash(git status)"]
