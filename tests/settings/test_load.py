@@ -179,7 +179,14 @@ def test_work_in_the_folder_of_our_own_settings_takes_them_once(tmp_path: Path) 
     assert not loaded.warnings
 
 
-MINE = '[model]\nprovider = "anthropic"\nid = "c"\nbase_url = "https://proxy.example"\n'
+MINE = """
+[model]
+provider = "anthropic"
+id = "c"
+base_url = "https://proxy.example"
+[models.mine]
+base_url = "http://127.0.0.1:1/v1"
+"""
 URL = "http://127.0.0.1:9/v1"
 
 
@@ -198,6 +205,9 @@ URL = "http://127.0.0.1:9/v1"
         ({"BASE_URL": URL, "MODEL": "d"}, {}, ("compatible", "d", URL)),
         ({"PROVIDER": "anthropic"}, {"base_url": URL}, ("anthropic", "c", URL)),
         ({"BASE_URL": URL}, {"provider": "openai"}, ("openai", None, URL)),
+        # a model described in the file brings its address along
+        ({}, {"model": "mine"}, ("compatible", "mine", "http://127.0.0.1:1/v1")),
+        ({"PROVIDER": "demo"}, {"model": "mine"}, ("demo", "mine", None)),
     ],
 )
 def test_flags_before_environment_before_file(

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from tui_agent.settings.model import (
     NOTHING,
+    ModelEntry,
     ModelSettings,
     PermissionSettings,
     Settings,
@@ -81,7 +82,7 @@ def load_settings(
             warnings += _left_out(file)
     return LoadedSettings(
         settings=dataclasses.replace(
-            settings, model=_model(settings.model, environ, overrides or Overrides(), sources)
+            settings, model=_model(settings, environ, overrides or Overrides(), sources)
         ),
         paths=paths,
         warnings=tuple(warnings),
@@ -153,20 +154,21 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 
 def _model(
-    mine: ModelSettings,
+    settings: Settings,
     environ: Mapping[str, str],
     overrides: Overrides,
     sources: dict[str, str],
 ) -> ModelSettings:
     """The model of this start, from the user's file, the environment and flags."""
+    mine, models = settings.model, settings.models
     said = {key: environ.get(name, "").strip() or None for key, name in _MODEL_VARIABLES.items()}
     from_environment = ModelSettings(**said)
     from_flags = ModelSettings(overrides.provider, overrides.model, overrides.base_url)
     for layer, names in ((from_environment, _MODEL_VARIABLES), (from_flags, _MODEL_FLAGS)):
         if layer.base_url is not None and (text := address_problem(layer.base_url)):
             raise UsageError(f"{names['base_url']}: {layer.base_url!r} {text}")
-    now = _with_provider(_laid_over(from_environment, from_flags))
-    chosen = _laid_over(_with_provider(mine), now)
+    now = _with_provider(_laid_over(from_environment, from_flags), models)
+    chosen = _laid_over(_with_provider(mine, models), now)
     for key in _MODEL_FLAGS:
         value = getattr(chosen, key)
         if value is not None and value == getattr(from_flags, key):
@@ -188,8 +190,12 @@ def _laid_over(below: ModelSettings, above: ModelSettings) -> ModelSettings:
     )
 
 
-def _with_provider(model: ModelSettings) -> ModelSettings:
-    """An address without a provider beside it means any compatible server."""
-    if model.base_url is None or model.provider is not None:
+def _with_provider(model: ModelSettings, models: Mapping[str, ModelEntry]) -> ModelSettings:
+    """A model that the person described brings its provider and address along; else an address
+    without a provider beside it means any compatible server."""
+    if model.provider is not None:
         return model
-    return dataclasses.replace(model, provider=COMPATIBLE)
+    entry = models.get(model.id or "", ModelEntry())
+    base_url = model.base_url or entry.base_url
+    provider = entry.provider or (COMPATIBLE if base_url is not None else None)
+    return dataclasses.replace(model, provider=provider, base_url=base_url)
