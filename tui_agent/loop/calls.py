@@ -99,7 +99,8 @@ async def _call_tool(turn: Turn, run: ToolRun, checked: CheckedCall) -> ToolResu
 
     context = replace(context_for(turn, run), progress=progress)
     try:
-        return await checked.tool.run(checked.args, context)
+        async with turn.services.locks.hold(checked.effects):
+            return await checked.tool.run(checked.args, context)
     except ToolError as error:
         return _error(error)
     except ToolInterrupted as interrupted:

@@ -24,8 +24,11 @@ async def execute(turn: Turn) -> LoopState:
         batch = await load_batch(turn)
         if batch is not None:
             await review(turn, batch)
-        while (batch := await load_batch(turn)) is not None:
-            turn.wake.clear()
+        while True:
+            turn.wake.clear()  # before the look, so that no decision falls between the two
+            batch = await load_batch(turn)
+            if batch is None:
+                return LoopState.THINKING
             for run in ready_calls(turn, batch):
                 start_call(turn, run)
             if turn.running:
@@ -34,7 +37,6 @@ async def execute(turn: Turn) -> LoopState:
                 return await observe(turn, batch)
             else:
                 return LoopState.CONFIRMING
-        return LoopState.THINKING
     except asyncio.CancelledError:
         await asyncio.shield(cancel_calls(turn))
         raise

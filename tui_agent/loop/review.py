@@ -138,7 +138,7 @@ def _review_call(
         checked = check(turn, run)
     except ToolError as error:
         return _settled(turn, run, CallState.FAILED, Outcome.ERROR, str(error)), None
-    verdict = judge(gate_call(turn, run, checked), turn.services.rules, grants)
+    verdict = judge(gate_call(turn, run, checked), turn.rules, grants)
     run = replace(run, digest=digest_of(turn, run), verdict=verdict)
     match verdict.action:
         case Action.ALLOW:

@@ -17,10 +17,11 @@ from typing import Literal, Protocol
 from tui_agent.context.budget import cost
 from tui_agent.providers.base import ModelClient, ModelRequest, ToolSchema
 from tui_agent.providers.retry import RetryPolicy
-from tui_agent.rules.syntax import Rule, RuleSet
+from tui_agent.rules.syntax import Rule, RuleSet, parse_rules
 from tui_agent.store import Store
 from tui_agent.tools.base import Spawner
 from tui_agent.tools.ledger import ReadLedger
+from tui_agent.tools.locks import PathLocks
 from tui_agent.tools.names import ASK_USER_QUESTION, TASK
 from tui_agent.tools.registry import ToolRegistry
 from tui_agent.vocabulary.agents import AgentConfig, ModelFacts
@@ -103,6 +104,7 @@ class TurnServices:
     spill_folder: Path
     environment: dict[str, str]
     retry: RetryPolicy
+    locks: PathLocks
     clock: Clock = SYSTEM_CLOCK
 
 
@@ -185,6 +187,12 @@ class Turn:
     def chain_rounds(self) -> int:
         """Model responses of this turn and of those that it resumes."""
         return self.rounds_before + self.rounds
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules of the settings and those that the session was started with."""
+        mine = self.session.rules
+        return self.services.rules + parse_rules(allow=mine.allow, ask=mine.ask, deny=mine.deny)
 
     def emit(self, event: Event) -> None:
         """Send an event with this turn's address on it."""

@@ -38,12 +38,14 @@ class SessionOptions:
 class DecideResult:
     """What a decision did. `applied` is false when the item was already resolved or is dead, and
     `message` then says so. `outstanding` are the open items of the same batch, its subagents'
-    included; when it is empty the turn can go on."""
+    included; when it is empty the turn can go on, and `goes_on` tells that it does so in this
+    process."""
 
     applied: bool
     message: str
     item: PendingItem | None = None
     outstanding: tuple[PendingItem, ...] = ()
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)

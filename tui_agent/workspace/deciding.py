@@ -1,0 +1,185 @@
+"""Taking a decision: checked, stored once, told, and the turn set going again.
+
+An edited input enters judgement again from its schema: the ask counts as satisfied, a deny still
+holds, and a bad edit leaves the item open. Works for a session that nobody runs as for a live one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from tui_agent.gate.judge import judge
+from tui_agent.loop.review import check, digest_of, gate_call
+from tui_agent.loop.turn import Turn
+from tui_agent.rules.syntax import parse_rule
+from tui_agent.store import Store
+from tui_agent.store.values import Decided, Grant
+from tui_agent.tools.base import ToolError
+from tui_agent.vocabulary.blocks import Outcome, TextBlock, text_of
+from tui_agent.vocabulary.decisions import (
+    Action,
+    Choice,
+    Decision,
+    PendingItem,
+    Scope,
+    Source,
+)
+from tui_agent.vocabulary.errors import ConflictError, UsageError
+from tui_agent.vocabulary.events import Event, ToolResultEvent
+from tui_agent.vocabulary.ids import Clock
+from tui_agent.vocabulary.records import SessionRecord, ToolRun
+from tui_agent.workspace.api import DecideResult
+from tui_agent.workspace.resting import resolved_event
+from tui_agent.workspace.runner import SessionRunner
+
+PLAIN_NO = "The person said no and stopped the turn."
+
+
+class Desk(Protocol):
+    """What deciding needs of the workspace."""
+
+    store: Store
+    clock: Clock
+
+    def publish(self, event: Event) -> None:
+        """Put an event on the bus."""
+        ...
+
+    def runner(self, session_id: str) -> SessionRunner | None:
+        """The live side of a session, if it has one."""
+        ...
+
+    async def probe(self, record: SessionRecord) -> Turn:
+        """A turn that is never run, to judge in."""
+        ...
+
+    async def try_resume(self, root_id: str) -> bool:
+        """Go on with a tree; false when another process owns it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """Applies decisions to pending items."""
+
+    desk: Desk
+
+    async def decide(self, pending_id: str, decision: Decision) -> DecideResult:
+        """Answer an item. Raises `NotFoundError`, and `UserError` when the decision cannot be taken
+        as it is (the item then stays open)."""
+        entry = await self.desk.store.pending_item(pending_id)
+        item = entry.item
+        digest = None
+        if decision.edited_input is not None and entry.resolved is None:
+            digest = await self._judge_edit(item, decision)
+        root_id = item.agent_path[0]
+        decided = await self.desk.store.decide(
+            pending_id,
+            decision,
+            at=self.desk.clock.wall(),
+            digest=digest,
+            content=(TextBlock(denial_text(decision)),),
+            grants=_grants(item, decision, root_id, self.desk.clock.wall()),
+        )
+        if not decided.applied:
+            return DecideResult(False, decided.why, item)
+        self._tell(decided, decision)
+        outstanding = await self._outstanding(item)
+        goes_on = await self._go_on(item, bool(outstanding))
+        return DecideResult(True, _message(decision), item, outstanding, goes_on)
+
+    async def _judge_edit(self, item: PendingItem, decision: Decision) -> str:
+        record = await self.desk.store.session(item.session_id)
+        turn = await self.desk.probe(record)
+        runs = await self.desk.store.tool_runs(item.session_id)
+        run = next(run for run in runs if run.tool_use_id == item.tool_use_id)
+        edited = replace(run, input=decision.edited_input or {}, problem=None)
+        try:
+            checked = check(turn, edited)
+        except ToolError as error:
+            raise UsageError(f"the edited input cannot be used: {error}") from error
+        verdict = judge(gate_call(turn, edited, checked), turn.rules)
+        if verdict.action is Action.DENY:
+            raise ConflictError(f"the edited call is not allowed: {verdict.reason}")
+        return digest_of(turn, edited)
+
+    def _tell(self, decided: Decided, decision: Decision) -> None:
+        item = decided.item
+        self.desk.publish(resolved_event(item, decision.choice.value, decision.comment))
+        for run in (decided.run, *decided.settled):
+            if run is not None and run.state.is_settled:
+                self.desk.publish(_result_event(item, run))
+
+    async def _outstanding(self, item: PendingItem) -> tuple[PendingItem, ...]:
+        """The open items of the same batch, those of the batch's subagents included."""
+        store = self.desk.store
+        batch = await store.open_batch(item.session_id)
+        if batch is None:
+            return ()
+        siblings = {run.tool_use_id for run in batch[1]}
+        children = {run.child_id for run in batch[1] if run.child_id is not None}
+        return tuple(
+            other
+            for other in await store.pending(root_id=item.agent_path[0])
+            if (other.session_id == item.session_id and other.tool_use_id in siblings)
+            or children.intersection(other.agent_path)
+        )
+
+    async def _go_on(self, item: PendingItem, is_waiting: bool) -> bool:
+        """Wake the turn that waits for this item, or resume the tree that nobody runs."""
+        runner = self.desk.runner(item.session_id)
+        if runner is not None and runner.is_busy:
+            runner.wake()
+            return True
+        root = self.desk.runner(item.agent_path[0])
+        if root is not None and root.is_busy:
+            return True
+        return False if is_waiting else await self.desk.try_resume(item.agent_path[0])
+
+
+def denial_text(decision: Decision) -> str:
+    """What the model reads about a denial."""
+    comment = (decision.comment or "").strip()
+    if comment:
+        return f"The person denied this call and said: {comment}"
+    return PLAIN_NO if decision.stops_turn else "The person denied this call."
+
+
+def _grants(item: PendingItem, decision: Decision, root_id: str, now: float) -> tuple[Grant, ...]:
+    """What the answer allows from now on. Raises `UserError` for a rule that cannot be read, and
+    `UsageError` when the call has no exact rule to store."""
+    if decision.choice is not Choice.APPROVE or decision.scope is Scope.ONCE:
+        return ()
+    rule = decision.rule or item.rule
+    if rule is None:
+        raise UsageError(
+            "no exact rule can be written for this call: allow it once, or name a rule"
+        )
+    parse_rule(rule)
+    session_id = root_id if decision.scope is Scope.SESSION else None
+    return (Grant(session_id, item.folder, rule, decision.scope, now),)
+
+
+def _result_event(item: PendingItem, run: ToolRun) -> Event:
+    return ToolResultEvent(
+        tool_use_id=run.tool_use_id,
+        tool=run.name,
+        outcome=run.outcome or Outcome.DENIED,
+        content=text_of(run.content),
+        details=run.details,
+        session_id=item.session_id,
+        agent_path=item.agent_path,
+        turn_id=run.turn_id,
+    )
+
+
+def _message(decision: Decision) -> str:
+    who = "" if decision.source is Source.PERSON else f" by {decision.source}"
+    match decision.choice:
+        case Choice.APPROVE:
+            return f"approved{who}"
+        case Choice.DENY:
+            return f"denied{who}, and the turn stops" if decision.stops_turn else f"denied{who}"
+        case Choice.ANSWER:
+            return f"answered{who}"

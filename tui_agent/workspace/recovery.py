@@ -1,0 +1,160 @@
+"""Opening a session that a process left behind.
+
+What was cut is told, never repeated: half-streamed text is kept and marked, a call that was running
+gets the outcome unknown unless it only read, a Task takes its state from its child, and a turn
+without an end gets one. Nothing is stripped. A pause is not a crash: open asks stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from tui_agent.loop.observing import RECOVERY_NOTE, result_block
+from tui_agent.store import Store
+from tui_agent.store.values import TurnEnd
+from tui_agent.tools.base import ToolError
+from tui_agent.tools.names import TASK
+from tui_agent.tools.registry import ToolRegistry
+from tui_agent.vocabulary.blocks import Block, Outcome, TextBlock
+from tui_agent.vocabulary.decisions import PendingKind
+from tui_agent.vocabulary.ids import Clock, new_id
+from tui_agent.vocabulary.messages import Message, Origin, Role
+from tui_agent.vocabulary.records import SessionRecord, ToolRun, TurnRecord
+from tui_agent.vocabulary.states import CallState, DoneReason
+
+PROCESS_ENDED = "process ended"
+CUT_NOTE = (
+    "[Recovery] The program ended while this answer was being written; what stands above is all "
+    "that was kept of it."
+)
+UNKNOWN_TEXT = (
+    "Outcome unknown: the program ended while this call was running (started {when}, in {folder}). "
+    "It may have run in part or in whole. Check before repeating it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """Recovers sessions; used by the process that owns their tree."""
+
+    store: Store
+    tools: ToolRegistry
+    clock: Clock
+
+    async def recover_tree(self, root_id: str) -> None:
+        """Recover a session and its descendants, children first: a parent reads their state."""
+        for session in reversed(await self.store.tree(root_id)):
+            await self._recover(session)
+
+    async def _recover(self, session: SessionRecord) -> None:
+        turn = await self.store.last_turn(session.id)
+        if turn is None or turn.reason is not None:
+            return
+        await self._keep_partial(session, turn.id)
+        batch = await self.store.open_batch(session.id)
+        if batch is None:
+            await self._end(turn, DoneReason.ERROR)
+            return
+        for run in batch[1]:
+            await self._settle_if_cut(session, run)
+        batch = await self.store.open_batch(session.id)
+        runs = batch[1] if batch is not None else ()
+        if any(run.state in (CallState.ASKED, CallState.WAITING) for run in runs):
+            await self._end(turn, await self._pause_reason(session))
+        elif all(run.state.is_settled for run in runs):
+            await self._close(session, runs, turn)
+        else:
+            await self._end(turn, DoneReason.ERROR)
+
+    async def _keep_partial(self, session: SessionRecord, turn_id: str) -> None:
+        partial = await self.store.partial(session.id)
+        if partial is None:
+            return
+        message = None
+        if partial.text.strip():
+            message = self._message(
+                "assistant", (TextBlock(partial.text),), Origin.ASSISTANT, turn_id
+            )
+            message = replace(
+                message,
+                provider=session.model.provider,
+                model=session.model.model,
+                cut=True,
+            )
+        await self.store.end_cut_stream(session.id, message)
+        if message is not None:
+            note = self._message("user", (TextBlock(CUT_NOTE),), Origin.RECOVERY, turn_id)
+            await self.store.append_message(session.id, note)
+
+    async def _settle_if_cut(self, session: SessionRecord, run: ToolRun) -> None:
+        if run.state is not CallState.STARTED:
+            return
+        if run.name == TASK and run.child_id is not None:
+            await self.store.note_waiting(session.id, run.tool_use_id, run.child_id)
+        elif not self._only_reads(run):
+            when = _clock_text(run.started)
+            text = UNKNOWN_TEXT.format(when=when, folder=session.folder)
+            await self.store.record_outcome(
+                session.id,
+                run.tool_use_id,
+                state=CallState.UNKNOWN,
+                outcome=Outcome.UNKNOWN,
+                content=(TextBlock(text),),
+                details=run.details,
+                at=self.clock.wall(),
+            )
+
+    def _only_reads(self, run: ToolRun) -> bool:
+        try:
+            return self.tools.get(run.name).is_read_only
+        except ToolError:
+            return False
+
+    async def _pause_reason(self, session: SessionRecord) -> DoneReason:
+        items = await self.store.pending(root_id=session.root_id)
+        mine = [item for item in items if session.id in item.agent_path]
+        if mine and all(item.kind is PendingKind.QUESTION for item in mine):
+            return DoneReason.PENDING_QUESTION
+        return DoneReason.PENDING_APPROVAL
+
+    async def _close(
+        self, session: SessionRecord, runs: tuple[ToolRun, ...], turn: TurnRecord
+    ) -> None:
+        blocks = tuple(result_block(run) for run in runs)
+        message = self._message("user", blocks, Origin.TOOL_RESULTS, turn.id)
+        ends = TurnEnd(
+            turn.id, DoneReason.ERROR, self.clock.wall(), turn.usage, turn.rounds, PROCESS_ENDED
+        )
+        await self.store.close_batch(session.id, message, ends=ends)
+        if any(run.outcome is Outcome.UNKNOWN for run in runs):
+            note = self._message("user", (TextBlock(RECOVERY_NOTE),), Origin.RECOVERY, turn.id)
+            await self.store.append_message(session.id, note)
+
+    async def _end(self, turn: TurnRecord, reason: DoneReason) -> None:
+        await self.store.end_turn(
+            turn.id,
+            reason=reason,
+            cause=PROCESS_ENDED,
+            usage=turn.usage,
+            rounds=turn.rounds,
+            ended=self.clock.wall(),
+        )
+
+    def _message(
+        self, role: Role, blocks: tuple[Block, ...], origin: Origin, turn_id: str
+    ) -> Message:
+        return Message(
+            id=new_id("msg"),
+            role=role,
+            blocks=blocks,
+            origin=origin,
+            created=self.clock.wall(),
+            turn_id=turn_id,
+        )
+
+
+def _clock_text(seconds: float | None) -> str:
+    if seconds is None:
+        return "at an unknown time"
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")

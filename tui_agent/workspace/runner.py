@@ -1,0 +1,398 @@
+"""One open session: its turns one after the other, its queue, its phase.
+
+At most one turn runs. What it emits goes to the bus; what the session as a whole is doing is told
+as `session:phase`, computed from the turn, the open asks and the children, and told only when it
+changes. Nothing here decides anything about a call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Protocol
+
+from tui_agent.loop.compacting import Compaction, run_compaction
+from tui_agent.loop.machine import run_turn
+from tui_agent.loop.turn import StopKind, Turn, TurnServices
+from tui_agent.store import Store
+from tui_agent.tools.base import Spawner
+from tui_agent.tools.ledger import ReadLedger
+from tui_agent.vocabulary.agents import AgentConfig
+from tui_agent.vocabulary.blocks import TextBlock
+from tui_agent.vocabulary.errors import ConflictError, UserError
+from tui_agent.vocabulary.events import (
+    DoneEvent,
+    ErrorEvent,
+    Event,
+    MessageStored,
+    QueueChanged,
+    QueuedMessage,
+    SessionPhase,
+    StateEvent,
+    ToolResultEvent,
+    ToolStarted,
+)
+from tui_agent.vocabulary.ids import new_id
+from tui_agent.vocabulary.messages import Message, Origin
+from tui_agent.vocabulary.records import SessionRecord
+from tui_agent.vocabulary.states import (
+    DoneReason,
+    LoopState,
+    Phase,
+    PhaseLabel,
+    Trigger,
+)
+from tui_agent.workspace.resting import close_open_tree, resting_reason
+
+log = logging.getLogger(__name__)
+
+MOST_TURNS_IN_A_ROW = 10
+"""Turns that a queue may start without a person."""
+
+_LABELS = {
+    LoopState.THINKING: PhaseLabel.PREPARING,
+    LoopState.STREAMING: PhaseLabel.REQUESTING,
+    LoopState.EXECUTING: PhaseLabel.TOOL_REVIEW,
+    LoopState.CONFIRMING: PhaseLabel.CONFIRMING,
+    LoopState.COMPACTING: PhaseLabel.COMPACTING,
+    LoopState.DONE: PhaseLabel.DRAINING,
+}
+
+
+class Home(Protocol):
+    """What a runner needs of the workspace it belongs to."""
+
+    services: TurnServices
+
+    def publish(self, event: Event) -> None:
+        """Put an event on the bus."""
+        ...
+
+    def spawner_for(self, runner: SessionRunner) -> Spawner | None:
+        """What runs this session's subagents, if it may have any."""
+        ...
+
+    def phase_changed(self, runner: SessionRunner) -> None:
+        """A session's phase changed; its parent's may follow."""
+        ...
+
+    def runner_of_call(self, session_id: str, tool_use_id: str) -> SessionRunner | None:
+        """The child that a Task call of that session runs."""
+        ...
+
+
+class SessionRunner:
+    """The live side of one session."""
+
+    def __init__(
+        self,
+        home: Home,
+        session: SessionRecord,
+        agent: AgentConfig,
+        agent_path: tuple[str, ...],
+        ledger: ReadLedger,
+        *,
+        policy_denies: bool = False,
+    ) -> None:
+        self.session = session
+        self.agent = agent
+        self.agent_path = agent_path
+        self.phase = Phase.IDLE
+        self.label = PhaseLabel.IDLE
+        self.waiting_for = ""
+        self.turn: Turn | None = None
+        self._home = home
+        self._ledger = ledger
+        self._policy_denies = policy_denies
+        self._task: asyncio.Task[None] | None = None
+        self._compaction: asyncio.Task[None] | None = None
+        self._running_calls: dict[str, str] = {}
+        self._starting = asyncio.Lock()
+        self._last_done: DoneEvent | None = None
+
+    # --- what it is asked -----------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self.session.id
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn or a compaction runs, or is about to."""
+        return any(task is not None and not task.done() for task in (self._task, self._compaction))
+
+    async def submit(self, text: str, *, after_turn: bool = False) -> None:
+        """A prompt; queued while something runs. Raises `ConflictError` when a batch is open."""
+        async with self._starting:
+            if self.is_busy:
+                queued = QueuedMessage(new_id("que"), text, after_turn)
+                await self._store.enqueue(self.id, queued)
+                await self.queue_changed()
+                return
+            if await self._store.open_batch(self.id) is not None:
+                raise ConflictError(
+                    "calls of the last reply are still open: decide them, go on, or discard them "
+                    "before the next prompt"
+                )
+            await self._begin(text, Trigger.PROMPT)
+
+    async def resume(self) -> None:
+        """Go on: with the open batch, with what is queued, or with a turn that was cut or failed.
+        Raises `ConflictError` when there is nothing to go on with."""
+        async with self._starting:
+            if self.is_busy:
+                return
+            last = await self._store.last_turn(self.id)
+            resumes = last.id if last is not None else None
+            if await self._store.open_batch(self.id) is not None:
+                self._launch(await self._turn(Trigger.DECISION, LoopState.EXECUTING, resumes))
+                return
+            messages = await self._store.messages(self.id, last=1)
+            if messages and messages[-1].role == "user":
+                self._launch(await self._turn(Trigger.RESUME, LoopState.THINKING, resumes))
+                return
+            if last is not None and last.reason is DoneReason.MAX_TURNS:
+                await self._begin("Go on.", Trigger.PROMPT)
+                return
+            queued = await self._store.queue(self.id)
+            if queued:
+                await self._begin(queued[0].text, Trigger.QUEUE, dequeue=queued[0].id)
+                return
+            raise ConflictError("there is nothing to go on with: type a prompt")
+
+    async def discard_open(self, text: str) -> None:
+        """Close the open batch without running what is undecided or unstarted in it."""
+        async with self._starting:
+            if self.is_busy:
+                raise ConflictError("a turn is running: interrupt it first")
+            await close_open_tree(
+                self._store, self._services.clock, self.session, text, self._home.publish
+            )
+        await self.refresh_phase()
+
+    async def compact(self, focus: str) -> None:
+        """Summarise older messages: at the next boundary of a running turn, else now."""
+        async with self._starting:
+            if self.turn is not None:
+                self.turn.ask_compaction(focus)
+                return
+            if self.is_busy:
+                raise ConflictError("the session is being compacted already")
+            if await self._store.open_batch(self.id) is not None:
+                raise ConflictError("calls of the last reply are still open: decide them first")
+            self._compaction = asyncio.create_task(
+                self._compact(focus), name=f"compaction of {self.id}"
+            )
+
+    async def stop(self, kind: StopKind) -> None:
+        """End what runs, and return when it has ended."""
+        if self._compaction is not None and not self._compaction.done():
+            self._compaction.cancel()
+            await asyncio.gather(self._compaction, return_exceptions=True)
+        if self.turn is not None:
+            self.turn.request_stop(kind)
+        if self._task is not None:
+            await asyncio.shield(asyncio.gather(self._task, return_exceptions=True))
+
+    def wake(self) -> None:
+        """A decision about one of this session's calls was stored."""
+        if self.turn is not None:
+            self.turn.wake.set()
+
+    async def finished(self) -> DoneEvent | None:
+        """Wait until nothing runs any more; the last turn's end."""
+        if self._task is not None:
+            await asyncio.shield(self._task)
+        return self._last_done
+
+    async def queue_changed(self) -> None:
+        """Tell what is queued now."""
+        self._publish(QueueChanged(items=await self._store.queue(self.id)))
+
+    # --- turns ----------------------------------------------------------------------------------
+
+    async def _begin(self, text: str, trigger: Trigger, *, dequeue: str | None = None) -> None:
+        turn = await self._turn(trigger, LoopState.THINKING, None)
+        await self._append_prompt(turn, text, dequeue)
+        self._launch(turn)
+
+    async def _append_prompt(self, turn: Turn, text: str, dequeue: str | None) -> None:
+        message = Message(
+            id=new_id("msg"),
+            role="user",
+            blocks=(TextBlock(text),),
+            origin=Origin.USER,
+            created=self._services.clock.wall(),
+            turn_id=turn.id,
+        )
+        stored = await self._store.append_message(self.id, message, dequeue=dequeue)
+        self._publish(MessageStored(message=stored), turn.id)
+        if dequeue is not None:
+            await self.queue_changed()
+
+    async def _turn(self, trigger: Trigger, entry: LoopState, resumes: str | None) -> Turn:
+        self.session = await self._store.session(self.id)
+        turn = self.make_turn(trigger, entry, resumes, self.session)
+        turn.rounds_before = 0 if resumes is None else await self._store.chain_rounds(resumes)
+        return turn
+
+    def make_turn(
+        self, trigger: Trigger, entry: LoopState, resumes: str | None, session: SessionRecord
+    ) -> Turn:
+        """A turn of this session, not yet running."""
+        return Turn(
+            id=new_id("turn"),
+            session=session,
+            agent=self.agent,
+            agent_path=self.agent_path,
+            trigger=trigger,
+            services=self._services,
+            ledger=self._ledger,
+            entry=entry,
+            resumes=resumes,
+            spawner=self._home.spawner_for(self),
+            policy_denies=self._policy_denies,
+        )
+
+    def _launch(self, turn: Turn) -> None:
+        self.turn = turn
+        self._last_done = None
+        self._set_phase(Phase.RUNNING, PhaseLabel.PREPARING)
+        self._task = asyncio.create_task(self._run(turn), name=f"session {self.id}")
+
+    async def _run(self, turn: Turn) -> None:
+        """Turn after turn while the queue goes on by itself."""
+        following: Turn | None = turn
+        in_a_row = 0
+        try:
+            while following is not None:
+                in_a_row += 1
+                await self._follow(following)
+                following = await self._next_turn(in_a_row)
+        except Exception as error:  # the session must come to rest and say why, whatever failed
+            log.exception("session %s failed", self.id)
+            self._publish(ErrorEvent(message=f"the session failed: {error}"))
+        finally:
+            self.turn = None
+            self._running_calls.clear()
+            await self.refresh_phase()
+
+    async def _follow(self, turn: Turn) -> None:
+        self.turn = turn
+        async for event in run_turn(turn):
+            self._home.publish(event)
+            self._observe(event)
+        self.turn = None
+
+    async def _next_turn(self, in_a_row: int) -> Turn | None:
+        """The turn that a queued message starts by itself: only after a genuine end."""
+        ended = self._last_done
+        if ended is None or ended.reason is not DoneReason.MODEL_STOP:
+            return None
+        queued = await self._store.queue(self.id)
+        if not queued or in_a_row >= MOST_TURNS_IN_A_ROW:
+            return None
+        turn = await self._turn(Trigger.QUEUE, LoopState.THINKING, None)
+        await self._append_prompt(turn, queued[0].text, queued[0].id)
+        return turn
+
+    async def _compact(self, focus: str) -> None:
+        self._set_phase(Phase.RUNNING, PhaseLabel.COMPACTING)
+        try:
+            self.session = await self._store.session(self.id)
+            await run_compaction(
+                Compaction(
+                    session=self.session,
+                    store=self._store,
+                    access=await self._services.models.access(self.session),
+                    retry=self._services.retry,
+                    clock=self._services.clock,
+                    emit=self._publish,
+                    trigger="manual",
+                    focus=focus,
+                )
+            )
+        except UserError as error:
+            self._publish(ErrorEvent(message=str(error)))
+        finally:
+            self._compaction = None
+            await self.refresh_phase()
+            await self._start_queued()
+
+    async def _start_queued(self) -> None:
+        """What was queued while the session was compacted starts now."""
+        queued = await self._store.queue(self.id)
+        if queued and not self.is_busy:
+            await self._begin(queued[0].text, Trigger.QUEUE, dequeue=queued[0].id)
+
+    # --- the phase ------------------------------------------------------------------------------
+
+    def _observe(self, event: Event) -> None:
+        match event:
+            case StateEvent():
+                self._set_phase(Phase.RUNNING, _LABELS[event.to])
+                self.reconsider()
+            case ToolStarted():
+                self._running_calls[event.tool_use_id] = event.tool
+                self._set_phase(Phase.RUNNING, PhaseLabel.TOOL_RUNNING)
+                self.reconsider()
+            case ToolResultEvent():
+                self._running_calls.pop(event.tool_use_id, None)
+            case DoneEvent():
+                self._last_done = event
+            case _:
+                pass
+
+    def reconsider(self) -> None:
+        """While a turn runs: only a person can move it when it confirms, or when all that runs are
+        children of which that is true."""
+        if self.turn is None:
+            return
+        if self.turn.state is LoopState.CONFIRMING:
+            self._set_phase(Phase.REQUIRES_ACTION, PhaseLabel.CONFIRMING, "your decision")
+            return
+        children = [self._home.runner_of_call(self.id, call) for call in self._running_calls]
+        if children and all(
+            child is not None and child.phase is Phase.REQUIRES_ACTION for child in children
+        ):
+            self._set_phase(Phase.REQUIRES_ACTION, PhaseLabel.CONFIRMING, "a subagent's decision")
+        elif self.phase is Phase.REQUIRES_ACTION:
+            self._set_phase(Phase.RUNNING, _LABELS[self.turn.state])
+
+    async def refresh_phase(self) -> None:
+        """Compute the phase of a session in which nothing runs."""
+        if self.turn is not None:
+            return
+        try:
+            waiting_for = await resting_reason(self._store, self.id)
+        except UserError as error:
+            log.warning("the phase of %s could not be computed: %s", self.id, error)
+            waiting_for = ""
+        if waiting_for:
+            self._set_phase(Phase.REQUIRES_ACTION, PhaseLabel.CONFIRMING, waiting_for)
+        else:
+            self._set_phase(Phase.IDLE, PhaseLabel.IDLE)
+
+    def _set_phase(self, phase: Phase, label: PhaseLabel, waiting_for: str = "") -> None:
+        if (phase, label, waiting_for) == (self.phase, self.label, self.waiting_for):
+            return
+        has_changed = phase is not self.phase
+        self.phase, self.label, self.waiting_for = phase, label, waiting_for
+        self._publish(SessionPhase(phase=phase, label=label, waiting_for=waiting_for))
+        if has_changed:
+            self._home.phase_changed(self)
+
+    def _publish(self, event: Event, turn_id: str | None = None) -> None:
+        self._home.publish(
+            replace(event, session_id=self.id, turn_id=turn_id, agent_path=self.agent_path)
+        )
+
+    @property
+    def _services(self) -> TurnServices:
+        return self._home.services
+
+    @property
+    def _store(self) -> Store:
+        return self._home.services.store

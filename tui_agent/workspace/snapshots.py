@@ -1,0 +1,87 @@
+"""A session as a surface first sees it: rows as they are, true for one event number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tui_agent.store import Store
+from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary
+from tui_agent.vocabulary.states import Phase
+from tui_agent.workspace.bus import EventBus
+from tui_agent.workspace.resting import agent_path, resting_reason
+from tui_agent.workspace.runner import SessionRunner
+
+
+async def take_snapshot(
+    store: Store,
+    bus: EventBus,
+    session_id: str,
+    *,
+    last: int,
+    unsaved: SessionRecord | None,
+    runners: Mapping[str, SessionRunner],
+) -> SessionSnapshot:
+    """The snapshot of one session.
+
+    The event number is taken before the rows are read: a row that is committed in between may be
+    told again by its event, which consumers know by its id, but none is missed.
+    """
+    seq = bus.seq
+    if unsaved is not None:
+        return _empty(seq, unsaved, await store.draft(session_id), await store.view(session_id))
+    record = await store.session(session_id)
+    messages = await store.messages(session_id, last=last)
+    wanted = tuple(message.id for message in messages if message.role == "assistant")
+    runner = runners.get(session_id)
+    waiting_for = runner.waiting_for if runner else await resting_reason(store, session_id)
+    resting = Phase.REQUIRES_ACTION if waiting_for else Phase.IDLE
+    return SessionSnapshot(
+        seq=seq,
+        session=record,
+        agent_path=await agent_path(store, record),
+        messages=messages,
+        first_seq=1,
+        tool_runs=await store.tool_runs(session_id, message_ids=wanted),
+        pending=await store.pending(root_id=record.root_id),
+        turns=await store.turns(session_id),
+        children=await _children(store, session_id, runners),
+        queue=await store.queue(session_id),
+        partial=await store.partial(session_id),
+        draft=await store.draft(session_id),
+        view=await store.view(session_id),
+        phase=runner.phase if runner else resting,
+        waiting_for=waiting_for,
+        boundaries=await store.boundaries(session_id),
+    )
+
+
+async def _children(
+    store: Store, session_id: str, runners: Mapping[str, SessionRunner]
+) -> tuple[SessionSummary, ...]:
+    rows = await store.summaries(parent_id=session_id)
+    return tuple(
+        replace(row, phase=runners[row.id].phase) if row.id in runners else row for row in rows
+    )
+
+
+def _empty(
+    seq: int, record: SessionRecord, draft: str, view: Mapping[str, object]
+) -> SessionSnapshot:
+    return SessionSnapshot(
+        seq=seq,
+        session=record,
+        agent_path=(record.id,),
+        messages=(),
+        first_seq=1,
+        tool_runs=(),
+        pending=(),
+        turns=(),
+        children=(),
+        queue=(),
+        partial=None,
+        draft=draft,
+        view=view,
+        phase=Phase.IDLE,
+        waiting_for="",
+    )
