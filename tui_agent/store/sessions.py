@@ -207,7 +207,8 @@ def _last_seq(connection: sqlite3.Connection, session_id: str) -> int:
 _SUMMARY = """
     SELECT s.*,
         coalesce((SELECT max(seq) FROM messages m WHERE m.session_id = s.id), 0) AS messages,
-        (SELECT count(*) FROM pending p INDEXED BY pending_open JOIN sessions o ON o.id = p.session_id
+        (SELECT count(*) FROM pending p INDEXED BY pending_open
+            JOIN sessions o ON o.id = p.session_id
             WHERE p.resolved IS NULL
             AND (o.id = s.id OR (s.parent_id IS NULL AND o.root_id = s.id))) AS pending,
         coalesce((SELECT max(seq) FROM messages m
