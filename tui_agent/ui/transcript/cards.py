@@ -221,12 +221,13 @@ def _diff_lines(diff: tuple[DiffLine, ...], width: int) -> list[Line]:
         if line.sign is DiffSign.SKIPPED:
             lines += wrap_runs([Run(line.text, style)], width)
             continue
+        fill = f"{style}-line" if style else ""
+        style = f"{fill} {style}".strip()
         lead = f"{number:>{size}} " if size else ""
         before = (Run(lead, "muted", is_drawn=True), Run(f"{line.sign} ", style))
-        after = (Run(" " * (len(lead) + 2), style, is_drawn=True),)
+        after = (Run(" " * len(lead), is_drawn=True), Run("  ", style, is_drawn=True))
         room = max(1, width - len(lead) - 2)
-        text = wrap_hard([Run(line.text.expandtabs(4), f"diff {style}".strip())], room)
-        fill = f"{style}-line" if style else ""
+        text = wrap_hard([Run(line.text.expandtabs(4), style)], room)
         lines += [each._replace(fill=fill) for each in prefixed(text, before, after)]
     return lines
 

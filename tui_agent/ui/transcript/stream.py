@@ -133,6 +133,8 @@ def _outermost(tokens: list[Token]) -> list[Token]:
 
 def _cut(lines: list[str], blocks: list[Token]) -> Iterator[Part]:
     """`lines` cut before each block but the first."""
+    if not blocks:
+        return
     starts = [block.map[0] for block in blocks if block.map]
     starts[:1] = [0]
     for block, start, end in zip(blocks, starts, [*starts[1:], len(lines)], strict=True):

@@ -81,7 +81,7 @@ _BLENDS: Final[Mapping[str, float]] = {"muted": 0.62, "faint": 0.25}
 _LINES: Final[Mapping[str, tuple[str, ...]]] = {
     "gutter": ("edge", "faint"),
     "rule": ("edge", "faint"),
-    "thumb": ("edge-focus", "muted"),
+    "thumb": ("edge", "faint"),
 }
 _BANDS: Final[Mapping[str, tuple[str, float]]] = {
     "code-block": ("panel", 0.75),
