@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TextIO, assert_never
+from typing import Final, TextIO, assert_never
 
 from tui_agent.headless.exits import ExitCode, exit_code_of
 from tui_agent.headless.output import RunPrinter, RunResult, tell_pending
@@ -32,8 +32,9 @@ from tui_agent.vocabulary.states import DoneReason, Phase
 from tui_agent.vocabulary.usage import Usage
 from tui_agent.workspace.api import Subscription, WorkspaceApi
 
-NOBODY: str = "nobody is there to decide"
-Begin = Callable[[], Awaitable[object]]
+NOBODY: Final = "nobody is there to decide"
+Begin = Callable[[], Awaitable[int | None]]
+"""Sets something going; an exit code means that there is nothing to follow."""
 
 
 async def run(
@@ -78,13 +79,15 @@ async def follow(
     err: TextIO,
     interrupted: asyncio.Event,
 ) -> int:
-    """Call `begin` and print what comes of it until the session has come to rest."""
+    """Call `begin` and print what comes of it until the session has come to rest; an exit code that
+    `begin` returns is the end of it."""
     printer = RunPrinter(session_id, request.output, out, err)
     run = _Run(session_id, printer, wait=request.wait, interrupted=interrupted)
     subscription = workspace.subscribe()
     watch: asyncio.Task[None] | None = None
     try:
-        await begin()
+        if (code := await begin()) is not None:
+            return code
         watch = asyncio.create_task(_interrupt(workspace, run, subscription))
         await run.take_all(subscription)
     finally:
@@ -228,11 +231,17 @@ def _still_open(
 
 
 def _asks(workspace: WorkspaceApi, session_id: str, prompt: str) -> Begin:
-    return lambda: workspace.submit(session_id, prompt)
+    async def begin() -> None:
+        await workspace.submit(session_id, prompt)
+
+    return begin
 
 
 def _goes_on(workspace: WorkspaceApi, session_id: str) -> Begin:
-    return lambda: workspace.resume(session_id)
+    async def begin() -> None:
+        await workspace.resume(session_id)
+
+    return begin
 
 
 def _refuses(workspace: WorkspaceApi, session_id: str) -> Begin:
