@@ -14,7 +14,7 @@ MAIN = AgentConfig("main", "The agent you talk to.")
 
 BUILT_IN: tuple[AgentConfig, ...] = (
     AgentConfig(
-        "general",
+        "general-purpose",
         "Works on a task of several steps on its own, with every tool.",
         _CHILD,
         limits=Limits(),
@@ -28,7 +28,7 @@ BUILT_IN: tuple[AgentConfig, ...] = (
     ),
 )
 
-ALIASES = {"general-purpose": "general", "Explore": "explore"}
+ALIASES = {"general": "general-purpose", "Explore": "explore"}
 
 
 def find_agent(name: str) -> AgentConfig | None:

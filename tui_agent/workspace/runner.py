@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from tui_agent.loop.compacting import Compaction, run_compaction
+from tui_agent.loop.ending import PAUSES
 from tui_agent.loop.machine import run_turn
 from tui_agent.loop.turn import StopKind, Turn, TurnServices
 from tui_agent.store import Store
@@ -110,6 +111,7 @@ class SessionRunner:
         self._running_calls: dict[str, str] = {}
         self._starting = asyncio.Lock()
         self._last_done: DoneEvent | None = None
+        self._was_decided = False
 
     # --- what it is asked -----------------------------------------------------------------------
 
@@ -200,6 +202,7 @@ class SessionRunner:
         """A decision about one of this session's calls was stored."""
         if self.turn is not None:
             self.turn.wake.set()
+        self._was_decided = True
 
     async def finished(self) -> DoneEvent | None:
         """Wait until nothing runs any more; the last turn's end."""
@@ -281,15 +284,21 @@ class SessionRunner:
 
     async def _follow(self, turn: Turn) -> None:
         self.turn = turn
+        self._was_decided = False
         async for event in run_turn(turn):
             self._home.publish(event)
             self._observe(event)
         self.turn = None
 
     async def _next_turn(self, in_a_row: int) -> Turn | None:
-        """The turn that a queued message starts by itself: only after a genuine end."""
+        """The turn that starts by itself: with a queued message after a genuine end, or with a
+        batch whose last decision came while its turn was ending as pending."""
         ended = self._last_done
-        if ended is None or ended.reason is not DoneReason.MODEL_STOP:
+        if ended is None:
+            return None
+        if ended.reason in PAUSES and self._was_decided:
+            return await self._decided_turn()
+        if ended.reason is not DoneReason.MODEL_STOP:
             return None
         queued = await self._store.queue(self.id)
         if not queued or in_a_row >= MOST_TURNS_IN_A_ROW:
@@ -297,6 +306,14 @@ class SessionRunner:
         turn = await self._turn(Trigger.QUEUE, LoopState.THINKING, None)
         await self._append_prompt(turn, queued[0].text, queued[0].id)
         return turn
+
+    async def _decided_turn(self) -> Turn | None:
+        self._was_decided = False
+        items = await self._store.pending(root_id=self.session.root_id)
+        if any(self.id in item.agent_path for item in items):
+            return None
+        last = await self._store.last_turn(self.id)
+        return await self._turn(Trigger.DECISION, LoopState.EXECUTING, last.id if last else None)
 
     async def _compact(self, focus: str) -> None:
         self._set_phase(Phase.RUNNING, PhaseLabel.COMPACTING)
@@ -350,6 +367,8 @@ class SessionRunner:
         children of which that is true."""
         if self.turn is None:
             return
+        if not self._services.presence.is_attended:
+            return  # the turn is about to end as pending, and says so then
         if self.turn.state is LoopState.CONFIRMING:
             self._set_phase(Phase.REQUIRES_ACTION, PhaseLabel.CONFIRMING, "your decision")
             return
