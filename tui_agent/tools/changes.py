@@ -75,7 +75,8 @@ def change_result(change: Change, context: ToolContext) -> ToolResult:
     name = shown(change.path, context.folder)
     counts = f"{change.diff.added} lines added, {change.diff.removed} removed"
     verb = "Created" if change.old is None else "Changed"
-    return ToolResult((TextBlock(f"{verb} {name} ({counts})."),), change.details())
+    details = {**change.details(), "digest": digest_of(change.data)}
+    return ToolResult((TextBlock(f"{verb} {name} ({counts})."),), details)
 
 
 def _content(files: Files, context: ToolContext, path: Path) -> FileContent | None:

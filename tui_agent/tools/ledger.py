@@ -1,7 +1,7 @@
 """Which version of which file the model has seen in a session.
 
 A file may be overwritten or edited only as it was last read or written by the session's own tools.
-Held in memory: after a restart a file has to be read again before it is changed.
+Held in memory; results carry the digest in their details, from which it is rebuilt after a restart.
 """
 
 from __future__ import annotations

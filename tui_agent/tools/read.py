@@ -6,7 +6,7 @@ import asyncio
 import base64
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -108,12 +108,15 @@ class Read:
         if facts is not None:
             return _image_result(path, context.folder, data, facts)
         text = decode(data).text
-        context.ledger.note(path, digest_of(data))
+        digest = digest_of(data)
+        context.ledger.note(path, digest)
         if not text:
             details = {"kind": "file", "path": os.fspath(path), "lines": 0, "bytes": 0}
-            return text_result(f"{shown(path, context.folder)} exists but is empty.", details)
-        lines = _whole(text, first, limit)
-        return _lines_result(path, context.folder, lines, len(data))
+            result = text_result(f"{shown(path, context.folder)} exists but is empty.", details)
+        else:
+            lines = _whole(text, first, limit)
+            result = _lines_result(path, context.folder, lines, len(data))
+        return replace(result, details={**result.details, "digest": digest})
 
 
 def _whole(text: str, first: int, limit: int) -> _Lines:
