@@ -29,6 +29,7 @@ from tui_agent.vocabulary.records import SessionRecord
 from tui_agent.vocabulary.states import DoneReason, Phase
 from tui_agent.vocabulary.usage import Usage
 from tui_agent.workspace.agents import BUILT_IN, find_agent
+from tui_agent.workspace.recovery import PROCESS_ENDED
 from tui_agent.workspace.runner import SessionRunner
 
 DEEPEST = 3
@@ -140,11 +141,14 @@ class ChildSpawner:
         last = await store.last_turn(record.id)
         if last is None or last.reason is None or await store.open_batch(record.id) is not None:
             return None
-        if last.reason is DoneReason.ERROR and last.cause == "process ended":
-            return None
-        return ChildOutcome(
-            record.id, last.reason, await self._last_text(record.id), last.usage, last.rounds
-        )
+        reason = last.reason
+        if last.cause == PROCESS_ENDED:
+            newest = await store.messages(record.id, last=1)
+            if not newest or newest[0].role == "user":
+                return None
+            reason = DoneReason.MODEL_STOP  # only the note of its end was lost
+        text = await self._last_text(record.id)
+        return ChildOutcome(record.id, reason, text, last.usage, last.rounds)
 
     async def _last_text(self, session_id: str) -> str:
         for message in reversed(await self.nursery.store.messages(session_id, last=20)):
