@@ -116,10 +116,13 @@ class Bare:
         calls: list[dict[str, Any]] = []
         async for chunk in stream:
             for piece in (chunk.choices[0].delta.tool_calls or []) if chunk.choices else []:
+                name, arguments = (
+                    (piece.function.name, piece.function.arguments) if piece.function else ("", "")
+                )
                 if piece.id:
-                    function = {"name": piece.function.name, "arguments": ""}
+                    function = {"name": name, "arguments": ""}
                     calls.append({"id": piece.id, "type": "function", "function": function})
-                calls[-1]["function"]["arguments"] += piece.function.arguments or ""
+                calls[-1]["function"]["arguments"] += arguments or ""
         return calls
 
 
