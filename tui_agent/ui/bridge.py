@@ -101,6 +101,12 @@ class EngineThread:
         await asyncio.to_thread(self._thread.join, deadline)
         return closed and not self._thread.is_alive()
 
+    def stop_now(self, deadline: float = STOP_DEADLINE) -> bool:
+        """As `stop`, for a caller whose own loop is gone; does nothing after it."""
+        if not self._thread.is_alive():
+            return True
+        return asyncio.run(self.stop(deadline))
+
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         try:

@@ -81,7 +81,7 @@ class ApprovalDialog(GuardedDialog):
     async def on_escape(self) -> None:
         """Out of a field back to the choices; from there, close."""
         if self._step is Step.CHOOSING:
-            self.dismiss(None)
+            _ = self.dismiss(None)
         else:
             self._go(Step.CHOOSING)
 
@@ -160,7 +160,7 @@ class ApprovalDialog(GuardedDialog):
             self._problem = problem
             self._show_choices()
         elif self.is_attached:
-            self.dismiss(None)
+            _ = self.dismiss(None)
 
     def _head(self) -> list[Line]:
         return [
@@ -181,7 +181,6 @@ class ApprovalDialog(GuardedDialog):
         lines = self._step_lines()
         if self._problem:
             lines = [line(Piece(self._problem, Tone.FAILED)), *lines]
-        self._choices.styles.height = len(lines)
         self._choices.set_lines(*lines)
 
     def _step_lines(self) -> list[Line]:

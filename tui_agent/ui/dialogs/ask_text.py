@@ -35,13 +35,13 @@ class AskText(ModalScreen[str | None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take it."""
         event.stop()
-        self.dismiss(event.value.strip() or None)
+        _ = self.dismiss(event.value.strip() or None)
 
     def on_key(self, event: events.Key) -> None:
         """Esc closes."""
         if event.key == "escape":
             event.stop()
-            self.dismiss(None)
+            _ = self.dismiss(None)
 
 
 class Confirm(ModalScreen[bool]):
@@ -55,15 +55,13 @@ class Confirm(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """What would happen, and the two keys."""
         with Vertical(id="dialog"):
-            text = LineBar(*self._lines, id="dialog-head")
-            text.styles.height = len(self._lines)
-            yield text
+            yield LineBar(*self._lines, id="dialog-head")
             yield LineBar(line(f"y {self._yes}   Esc closes"), id="dialog-choices")
 
     def on_key(self, event: events.Key) -> None:
         """Only y is a yes."""
         event.stop()
         if event.key == "y":
-            self.dismiss(True)
+            _ = self.dismiss(True)
         elif event.key in ("escape", "n"):
-            self.dismiss(False)
+            _ = self.dismiss(False)

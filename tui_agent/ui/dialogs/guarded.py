@@ -50,7 +50,7 @@ class GuardedDialog(ModalScreen[None]):
 
     async def on_escape(self) -> None:
         """Close; whatever was asked stays open."""
-        self.dismiss(None)
+        _ = self.dismiss(None)
 
     async def take_key(self, key: str) -> bool:
         """Act on a key; whether it meant something."""

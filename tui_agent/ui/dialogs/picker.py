@@ -62,19 +62,19 @@ class Picker(ModalScreen[str | None]):
         """Take the row under the cursor."""
         event.stop()
         if self._options.cursor_key is not None:
-            self.dismiss(self._options.cursor_key)
+            _ = self.dismiss(self._options.cursor_key)
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """Take a row."""
         event.stop()
-        self.dismiss(event.key)
+        _ = self.dismiss(event.key)
 
     def on_key(self, event: events.Key) -> None:
         """Arrows move in the list while the filter has the focus; Esc closes."""
         moves = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
         if event.key == "escape":
             event.stop()
-            self.dismiss(None)
+            _ = self.dismiss(None)
         elif event.key in moves and self._field.has_focus:
             event.stop()
             self._options.action_move(moves[event.key])

@@ -128,7 +128,7 @@ class QuestionDialog(GuardedDialog):
         decision = Decision(Choice.ANSWER, answers=dict(self._answers))
         self._problem = await self._decide(self.item, decision)
         if not self._problem and self.is_attached:
-            self.dismiss(None)
+            _ = self.dismiss(None)
         elif self.is_attached:
             self._show()
 
@@ -159,7 +159,6 @@ class QuestionDialog(GuardedDialog):
             Piece(text, Tone.ACCENT if at % 2 == 0 else Tone.TEXT) for at, text in enumerate(keys)
         ]
         problem = (line(Piece(self._problem, Tone.FAILED)),) if self._problem else ()
-        self._keys.styles.height = 1 + len(problem)
         self._keys.set_lines(*problem, Line(tuple(pieces)))
 
     def _show_options(self) -> None:

@@ -1,9 +1,12 @@
-"""A widget of one or a few lines that are set from outside. Setting them never causes a layout."""
+"""A widget of one or a few lines that are set from outside. With a fixed height, setting
+them never causes a layout."""
 
 from __future__ import annotations
 
+from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
+from typing_extensions import override
 
 from tui_agent.ui.lines import Line, text_of
 from tui_agent.ui.widgets.drawing import blank_strip, strip_of
@@ -28,8 +31,19 @@ class LineBar(Widget, can_focus=False):
     def set_lines(self, *lines: Line) -> None:
         """Draw these from now on."""
         if lines != self._lines:
+            grows = len(lines) != len(self._lines) and self._is_as_high_as_its_lines
             self._lines = lines
-            self.refresh()
+            self.refresh(layout=grows)
+
+    @override
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """One row a line, where the stylesheet asks for as much."""
+        return len(self._lines)
+
+    @property
+    def _is_as_high_as_its_lines(self) -> bool:
+        height = self.styles.height
+        return height is not None and height.is_auto
 
     def render_line(self, y: int) -> Strip:
         """One line as a strip."""

@@ -1,0 +1,350 @@
+"""The application: puts state, operations and screens together and drives them.
+
+Events come from the bridge in batches and go into the state; a ticker draws what changed. Commands
+come from keys, the palette and the composer and go to the desk. The application itself knows
+neither what a command does nor what a pane shows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from tui_agent.ui.asking import Asker
+from tui_agent.ui.bridge import Bridge
+from tui_agent.ui.commands import BY_ID, COMMANDS, Command, parse_slash
+from tui_agent.ui.desk import Desk
+from tui_agent.ui.dialogs.approval import ApprovalDialog
+from tui_agent.ui.dialogs.question import QuestionDialog
+from tui_agent.ui.operations import Operations
+from tui_agent.ui.palette import TableProvider
+from tui_agent.ui.panes.composer import Composer
+from tui_agent.ui.screens.agent import AgentScreen
+from tui_agent.ui.screens.reading import ReadingScreen
+from tui_agent.ui.screens.workspace import WorkspaceScreen
+from tui_agent.ui.startup import Behaviour, BridgeFactory, Start
+from tui_agent.ui.state import WorkspaceState
+from tui_agent.ui.stylesheets import stylesheets
+from tui_agent.ui.themes import DARK, LIGHT, THEMES
+from tui_agent.ui.ticker import Ticker
+from tui_agent.ui.transcript.view import TranscriptView
+from tui_agent.ui.widgets.row_list import RowList
+from tui_agent.vocabulary.decisions import PendingItem
+from tui_agent.vocabulary.errors import UserError
+from tui_agent.vocabulary.events import Event
+
+REDRAW_EVERY = 4
+"""Ticks between two drawings of the panes; the conversation is drawn at every tick."""
+TICKS_UNDER_A_DIALOG = 5
+"""Ticks between two drawings while something lies over the workspace: all of it is repainted."""
+SAVE_DRAFT_AFTER = 1.0
+
+_PRIORITY_KEYS = frozenset({"ctrl+c", "shift+tab"})
+"""Keys that fields would take for something else."""
+
+
+def _bindings() -> list[BindingType]:
+    return [
+        Binding(
+            key,
+            f"command('{command.id}')",
+            command.title,
+            show=False,
+            priority=key in _PRIORITY_KEYS,
+            id=f"{command.id}.{at}" if at else command.id,
+        )
+        for command in COMMANDS
+        for at, key in enumerate(command.keys)
+    ]
+
+
+class TuiAgentApp(App[int]):
+    """The full-screen workspace. `bridge_factory` opens the engine; its result is closed at the
+    end."""
+
+    TITLE = "tui-agent"
+    COMMANDS: ClassVar[set[Any]] = {TableProvider}
+    CSS_PATH: ClassVar[Any] = stylesheets()
+    BINDINGS: ClassVar[list[BindingType]] = _bindings()
+    ENABLE_COMMAND_PALETTE = True
+
+    def __init__(
+        self,
+        bridge_factory: BridgeFactory,
+        *,
+        start: Start | None = None,
+        behaviour: Behaviour | None = None,
+    ) -> None:
+        super().__init__()
+        self._bridge_factory = bridge_factory
+        self._start = start or Start()
+        self.behaviour = behaviour or Behaviour()
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = self.behaviour.theme
+        self.state = WorkspaceState()
+        self.ticker = self.behaviour.ticker or Ticker()
+        self._operations = Operations(self.state, self._say, self._start.options)
+        clock = self.behaviour.clock
+        self.workspace = WorkspaceScreen(self.state, clock, ascii_only=self.behaviour.ascii_only)
+        self.desk = Desk(self.state, self._operations, self.workspace, self, clock)
+        self._asker = Asker(self.state, self.behaviour.typing_pause)
+        self._bridge: Bridge | None = None
+        self._unfollow: Callable[[], None] | None = None
+        self._needs_redraw = False
+        self._unknown: set[str] = set()
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our variables for themes that do not have them."""
+        return dict(DARK.variables)
+
+    async def on_mount(self) -> None:
+        """Show the workspace at once; the engine opens meanwhile."""
+        await self.push_screen(self.workspace)
+        self.workspace.composer.cursor_blink = self.behaviour.blinks
+        self.ticker.listen(self._tick)
+        if self.behaviour.ticker is None:
+            self.ticker.attach(self)
+        self.start(self._open())
+
+    @property
+    def guard_seconds(self) -> float:
+        """How long dialogs ignore keys."""
+        return self.behaviour.guard
+
+    @property
+    def is_turn_running(self) -> bool:
+        """Whether the shown session is in a turn."""
+        return self.state.shown is not None and self.state.shown.is_running
+
+    # --- commands ----------------------------------------------------------------------------
+
+    def action_command(self, command_id: str) -> None:
+        """A key of the table was pressed."""
+        self.run_command(BY_ID[command_id], "")
+
+    def run_command(self, command: Command, arguments: str) -> None:
+        """Run a command, if it makes sense now."""
+        if command.id not in ("interrupt", "copy-or-leave"):
+            self.workspace.say("")
+        if command.id != "interrupt" and not command.may_run(is_running=self.is_turn_running):
+            self.workspace.say(f"Not while a turn runs: {command.title}")
+            return
+        command.handler(self.desk, arguments)
+
+    def on_composer_sent(self, event: Composer.Sent) -> None:
+        """A prompt, or a command by its name."""
+        event.stop()
+        self.workspace.say("")
+        named = parse_slash(event.text)
+        if named is None:
+            self.desk.submit(event.text, after_turn=event.after_turn)
+            return
+        self.workspace.composer.set_text("")
+        self.run_command(*named)
+
+    def on_composer_typed(self, event: Composer.Typed) -> None:
+        """Typing keeps dialogs away and is kept as the draft."""
+        event.stop()
+        self._asker.typed()
+        self.workspace.say("")
+        self.ticker.wake()
+        self._save_draft_soon()
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        """A row of a pane was opened."""
+        match event.rows.id:
+            case "sessions":
+                self.desk.switch_to(event.key)
+            case "activity":
+                self.desk.show_call(event.key)
+            case "agents":
+                self.desk.show_agent(event.key)
+            case _:
+                pass
+
+    def on_transcript_view_card_opened(self, event: TranscriptView.CardOpened) -> None:
+        """A card of the conversation was opened."""
+        self.desk.show_call(event.tool_use_id)
+
+    @on(TranscriptView.NearTop)
+    def reach_back(self) -> None:
+        """The person reads towards older messages."""
+        session = self.state.shown
+        if session is not None and session.conversation.has_older:
+            self.start(self._load_older())
+
+    # --- what the desk needs -----------------------------------------------------------------
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` in a worker; a `UserError` is told to the person."""
+        self.run_worker(self._told(work), exit_on_error=False)
+
+    def open_screen(self, screen: Screen[Any], then: Callable[[Any], None] | None = None) -> None:
+        """Show a screen over the others."""
+        _ = self.push_screen(screen, then)
+
+    def put_aside(self, item: PendingItem) -> None:
+        """The item does not come up by itself again."""
+        self._asker.put_aside(item)
+
+    def copy_selection(self) -> bool:
+        """Copy what is selected; whether something was."""
+        composer = self.workspace.composer
+        text = self.screen.get_selected_text()
+        if not text and self.focused is composer:
+            text = composer.selected_text
+        if not text:
+            return False
+        self.copy_to_clipboard(text)
+        self.screen.clear_selection()
+        self.workspace.say("Copied")
+        return True
+
+    def close_top(self) -> bool:
+        """Close what lies over the workspace; whether there was something."""
+        if self.screen is self.workspace:
+            return False
+        _ = self.pop_screen()
+        return True
+
+    def toggle_theme(self) -> None:
+        """Dark to light and back."""
+        self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
+
+    def leave(self) -> None:
+        """Save the place, close the engine, quit."""
+        self.start(self._leave())
+
+    # --- events and drawing ------------------------------------------------------------------
+
+    def deliver(self, batch: tuple[Event, ...]) -> None:
+        """A batch of events, at most one a frame."""
+        if self.state.apply(batch):
+            self._learn_of(batch)
+        self._close_resolved()
+        self._needs_redraw = True
+        for screen in self.screen_stack:
+            if isinstance(screen, WorkspaceScreen | AgentScreen):
+                screen.sync()
+        self.ticker.wake()
+
+    def draw(self) -> bool:
+        """Draw everything that changed now; whether there is more to draw."""
+        self._needs_redraw = False
+        for screen in self.screen_stack:
+            if isinstance(screen, WorkspaceScreen | AgentScreen | ReadingScreen):
+                screen.redraw()
+        return self._flush_all()
+
+    def _flush_all(self) -> bool:
+        drawn = [
+            screen.flush()
+            for screen in self.screen_stack
+            if isinstance(screen, WorkspaceScreen | AgentScreen)
+        ]
+        return any(drawn)
+
+    def _tick(self, count: int) -> bool:
+        if not self.is_running or not self.workspace.is_mounted:
+            return True
+        is_covered = self.screen is not self.workspace
+        session = self.state.shown
+        is_alive = session is not None and session.is_alive
+        has_more = False
+        is_due = count % (TICKS_UNDER_A_DIALOG if is_covered else REDRAW_EVERY) == 0
+        if is_alive and is_due:
+            self.workspace.spin(count // REDRAW_EVERY)
+        if is_due and (self._needs_redraw or is_alive):
+            has_more = self.draw()
+        elif is_due or not is_covered:
+            has_more = self._flush_all()
+        if not is_covered:
+            self._ask_if_due()
+        waits = self._asker.is_waiting and not is_covered
+        return is_alive or has_more or self._needs_redraw or waits
+
+    def _ask_if_due(self) -> None:
+        item = self._asker.next_item()
+        if item is not None:
+            self.desk.open_item(item)
+
+    def _close_resolved(self) -> None:
+        """A dialog whose item was answered elsewhere has nothing left to ask."""
+        top = self.screen
+        if not isinstance(top, ApprovalDialog | QuestionDialog) or not top.is_mounted:
+            return
+        if self.state.inbox.get(top.item.pending_id) is None:
+            _ = top.dismiss(None)
+
+    def _learn_of(self, batch: tuple[Event, ...]) -> None:
+        roots = {event.agent_path[0] for event in batch if event.agent_path}
+        if roots - self._unknown:
+            self._unknown |= roots
+            self.start(self._operations.learn_of_sessions())
+
+    def _say(self, text: str, is_failure: bool) -> None:
+        if is_failure:
+            self.notify(text, severity="error", markup=False, timeout=8)
+        else:
+            self.workspace.say(text)
+
+    def _save_draft_soon(self) -> None:
+        self.run_worker(self._save_draft(), group="draft", exclusive=True, exit_on_error=False)
+
+    # --- work --------------------------------------------------------------------------------
+
+    async def _told(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except UserError as error:
+            self._say(str(error), True)
+
+    async def _open(self) -> None:
+        try:
+            self._bridge = await self._bridge_factory()
+        except UserError as error:
+            self._say(str(error), True)
+            self.workspace.say(str(error))
+            return
+        self._operations.connect(self._bridge)
+        self._unfollow = self._bridge.follow(self.deliver)
+        await self._operations.refresh_lists()
+        if self._start.session_id is not None:
+            session = await self._operations.open(self._start.session_id)
+        else:
+            session = await self._operations.new_session()
+        await self.desk.show(session)
+        self.ticker.wake()
+        if self._start.prompt:
+            self.desk.submit(self._start.prompt, after_turn=False)
+
+    async def _load_older(self) -> None:
+        session = self.state.shown
+        if session is not None:
+            items = await self._operations.older(session)
+            if session is self.state.shown:
+                self.workspace.conversation.prepend(items)
+                self.ticker.wake()
+
+    async def _save_draft(self) -> None:
+        await asyncio.sleep(SAVE_DRAFT_AFTER)
+        session = self.state.shown
+        if session is not None and self._operations.is_ready:
+            await self._told(self._operations.save_draft(session, self.workspace.composer.text))
+
+    async def _leave(self) -> None:
+        try:
+            await self.desk.keep_place()
+        finally:
+            if self._unfollow is not None:
+                self._unfollow()
+            if self._bridge is not None:
+                await self._bridge.close()
+            self.exit(0)

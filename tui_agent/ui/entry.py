@@ -1,0 +1,45 @@
+"""Starting the application: what must be set before Textual is imported, and what after loading."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Awaitable, Callable
+
+from tui_agent.workspace.api import SessionOptions, WorkspaceApi
+
+GC_THRESHOLDS = (20_000, 20, 1_000)
+
+
+def run_app(
+    workspace_factory: Callable[[], Awaitable[WorkspaceApi]],
+    *,
+    session_id: str | None = None,
+    prompt: str | None = None,
+    options: SessionOptions | None = None,
+    theme: str | None = None,
+    ascii_only: bool = False,
+) -> int:
+    """Show the workspace that `workspace_factory` opens until the person leaves; the exit code.
+
+    The factory runs on the engine's own loop, in its thread, while the first screen is painted.
+    """
+    # A painted stream would make the next key wait for its slot; we throttle the flushes ourselves.
+    os.environ.setdefault("TEXTUAL_FPS", "240")
+    from tui_agent.ui.app import TuiAgentApp
+    from tui_agent.ui.bridge import EngineThread
+    from tui_agent.ui.startup import Behaviour, Start
+
+    engine = EngineThread(workspace_factory)
+    engine.start()
+    behaviour = Behaviour(ascii_only=ascii_only)
+    if theme is not None:
+        behaviour = Behaviour(theme=theme, ascii_only=ascii_only)
+    app = TuiAgentApp(engine.open, start=Start(session_id, prompt, options), behaviour=behaviour)
+    # What is loaded stays: full collections would stall the screen for nothing.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
+    code = app.run()
+    engine.stop_now()
+    return 0 if code is None else code

@@ -1,0 +1,182 @@
+"""What a person can have done: calls on the workspace, and what follows from their answers.
+
+Between the keys and the bridge. Changes the state that the panes draw, tells in one line what went
+wrong, opens no screen and draws nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tui_agent.ui.bridge import Bridge
+from tui_agent.ui.projection.items import ConversationItem
+from tui_agent.ui.projection.session import SessionView
+from tui_agent.ui.state import WorkspaceState
+from tui_agent.vocabulary.agents import ModelChoice
+from tui_agent.vocabulary.blocks import JsonObject
+from tui_agent.vocabulary.decisions import Decision, PendingItem
+from tui_agent.vocabulary.errors import UserError
+from tui_agent.vocabulary.states import Mode
+from tui_agent.workspace.api import Check, OfferedModel, SessionOptions
+
+Say = Callable[[str, bool], None]
+"""Tells the person one line; the flag says that it is a failure."""
+
+SNAPSHOT_TRIES = 3
+OLDER_MESSAGES = 200
+
+MODES = (Mode.ASK, Mode.ACCEPT_EDITS, Mode.PLAN)
+"""The modes that a key cycles through; what runs unasked is never one key away."""
+
+
+class Operations:
+    """Calls on the workspace for one application."""
+
+    def __init__(self, state: WorkspaceState, say: Say, options: SessionOptions | None) -> None:
+        self._state = state
+        self._say = say
+        self._options = options
+        self._bridge: Bridge | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the workspace is open."""
+        return self._bridge is not None
+
+    @property
+    def bridge(self) -> Bridge:
+        """The workspace. Raises `UserError` while it is still being opened."""
+        if self._bridge is None:
+            raise UserError("Still starting; try again in a moment.")
+        return self._bridge
+
+    def connect(self, bridge: Bridge) -> None:
+        """The workspace is open."""
+        self._bridge = bridge
+        self._state.folder = bridge.folder
+
+    async def refresh_lists(self) -> None:
+        """Sessions and inbox as the store has them."""
+        self._state.sessions.load(await self.bridge.sessions())
+        self._state.inbox.load(await self.bridge.pending(everywhere=False))
+
+    async def learn_of_sessions(self) -> None:
+        """A session is alive that is not in the list."""
+        self._state.sessions.load(await self.bridge.sessions())
+
+    async def search(self, text: str) -> tuple[str, ...]:
+        """Ids of the sessions in which `text` occurs."""
+        return tuple(each.id for each in await self.bridge.sessions(search=text))
+
+    async def new_session(self) -> SessionView:
+        """A new session, opened."""
+        record = await self.bridge.create_session(self._options)
+        self._state.sessions.add(record)
+        return await self.open(record.id)
+
+    async def fork(self, session_id: str) -> SessionView:
+        """A fork, opened."""
+        record = await self.bridge.fork_session(session_id)
+        self._state.sessions.add(record)
+        return await self.open(record.id)
+
+    async def open(self, session_id: str) -> SessionView:
+        """The session, loaded if it was not and live from then on."""
+        known = self._state.view(session_id)
+        if known is not None:
+            return known
+        self._state.expect(session_id)
+        try:
+            for _ in range(SNAPSHOT_TRIES):
+                view = self._state.open(await self.bridge.snapshot(session_id))
+                if view is not None:
+                    return view
+        except BaseException:
+            self._state.forget(session_id)
+            raise
+        self._state.forget(session_id)
+        raise UserError("The session changes too fast to be opened; try again.")
+
+    async def older(self, view: SessionView) -> tuple[ConversationItem, ...]:
+        """Messages before those that are shown."""
+        messages = await self.bridge.messages_before(
+            view.id, view.conversation.first_seq, OLDER_MESSAGES
+        )
+        return view.conversation.prepend(messages)
+
+    async def submit(self, session_id: str, text: str, *, after_turn: bool) -> None:
+        """Send a prompt, or queue it."""
+        await self.bridge.submit(session_id, text, after_turn=after_turn)
+
+    async def resume(self, session_id: str) -> None:
+        """Go on with what is open, cut or queued."""
+        await self.bridge.resume(session_id)
+
+    async def discard_open(self, session_id: str) -> None:
+        """Close the open batch."""
+        await self.bridge.discard_open(session_id)
+
+    async def interrupt(self, session_id: str) -> None:
+        """End the foreground turn."""
+        await self.bridge.interrupt(session_id)
+
+    async def decide(self, item: PendingItem, decision: Decision) -> str:
+        """Answer an item; why it could not be answered, or nothing."""
+        try:
+            result = await self.bridge.decide(item.pending_id, decision)
+        except UserError as error:
+            return str(error)
+        self._state.inbox.drop(item.pending_id)
+        if not result.applied:
+            self._say(result.message, False)
+        return ""
+
+    async def compact(self, session_id: str, focus: str) -> None:
+        """Summarise older messages."""
+        await self.bridge.compact(session_id, focus)
+
+    async def set_mode(self, view: SessionView, mode: Mode) -> None:
+        """Change the permission mode."""
+        await self.bridge.set_mode(view.id, mode)
+        view.set_mode(mode)
+
+    async def set_model(self, view: SessionView, model: ModelChoice) -> None:
+        """Change the model."""
+        await self.bridge.set_model(view.id, model)
+        view.set_model(model)
+
+    async def rename(self, view: SessionView, title: str) -> None:
+        """Give the session a title."""
+        await self.bridge.rename(view.id, title)
+        view.set_title(title)
+        self._state.sessions.rename(view.id, title)
+
+    async def delete(self, session_id: str) -> None:
+        """Delete a session."""
+        await self.bridge.delete(session_id)
+        self._state.sessions.drop(session_id)
+        self._state.forget(session_id)
+
+    async def keep_in_queue(self, session_id: str, message_ids: tuple[str, ...]) -> None:
+        """Keep exactly these queued messages."""
+        await self.bridge.edit_queue(session_id, message_ids)
+
+    async def save_draft(self, view: SessionView, text: str) -> None:
+        """Keep what is typed but not sent."""
+        if text != view.draft:
+            view.draft = text
+            await self.bridge.save_draft(view.id, text)
+
+    async def save_view(self, view: SessionView, values: JsonObject) -> None:
+        """Keep where the person was."""
+        if values != view.view:
+            view.view = values
+            await self.bridge.save_view(view.id, values)
+
+    async def models(self) -> tuple[OfferedModel, ...]:
+        """What can be picked."""
+        return await self.bridge.models()
+
+    async def doctor(self) -> tuple[Check, ...]:
+        """Keys, servers, folders, database."""
+        return await self.bridge.doctor()

@@ -1,0 +1,1 @@
+"""The screens: the workspace, and those that lie over it for a closer look."""

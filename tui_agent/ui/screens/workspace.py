@@ -1,0 +1,255 @@
+"""The workspace: conversation, activity, agents, sessions, the composer and the lines around them.
+
+Draws the state and tells what a person does; commands and calls are someone else's. Everything that
+changes is drawn through `sync` (the conversation, every frame) and `redraw` (the panes, a few times
+a second), both driven by the application's ticker.
+"""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+
+from tui_agent.ui.arrangement import ALL_PANES, Pane, arrange
+from tui_agent.ui.commands import completions
+from tui_agent.ui.lines import Row, line
+from tui_agent.ui.marks import Marks
+from tui_agent.ui.panes import bars
+from tui_agent.ui.panes.composer import Composer
+from tui_agent.ui.panes.conversation_pane import ConversationPane
+from tui_agent.ui.projection.activity import activity_rows
+from tui_agent.ui.projection.agents import agent_rows
+from tui_agent.ui.projection.inbox import title_of
+from tui_agent.ui.projection.lamps import waiting_for, waiting_line
+from tui_agent.ui.projection.session import SessionView
+from tui_agent.ui.projection.sessions import session_rows
+from tui_agent.ui.state import WorkspaceState
+from tui_agent.ui.widgets.line_bar import LineBar
+from tui_agent.ui.widgets.row_list import RowList
+from tui_agent.vocabulary.blocks import JsonObject
+from tui_agent.vocabulary.ids import Clock
+
+_TITLES = {
+    Pane.CONVERSATION: "Conversation",
+    Pane.ACTIVITY: "Activity",
+    Pane.AGENTS: "Agents",
+    Pane.SESSIONS: "Sessions",
+}
+
+
+class WorkspaceScreen(Screen[None]):
+    """The main screen; it stays below every other one."""
+
+    AUTO_FOCUS = "Composer"
+
+    def __init__(self, state: WorkspaceState, clock: Clock, *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self._state = state
+        self._clock = clock
+        self._marks = Marks(ascii_only)
+        self._tab = Pane.CONVERSATION
+        self._note = ""
+        self.header = LineBar(id="header")
+        self.tabs = LineBar(id="tabs")
+        self.sessions = RowList(empty="No session yet.", id="sessions")
+        self.conversation = ConversationPane(self._marks, id="conversation")
+        self.activity = RowList(
+            empty="Every tool call appears here as it happens.", follows=True, id="activity"
+        )
+        self.agents = RowList(
+            empty="Agents that help with the work appear here, live.", id="agents"
+        )
+        self.above = LineBar(id="above")
+        self.composer = Composer(id="composer")
+        self.status = LineBar(id="status")
+
+    def compose(self) -> ComposeResult:
+        """header / tabs / (sessions | (conversation | (activity / agents)) / composer) / status"""
+        yield self.header
+        yield self.tabs
+        with Horizontal(id="body"):
+            yield self.sessions
+            with Vertical(id="desk"):
+                with Horizontal(id="stage"):
+                    yield self.conversation
+                    with Vertical(id="side"):
+                        yield self.activity
+                        yield self.agents
+                yield self.above
+                yield self.composer
+        yield self.status
+
+    def on_mount(self) -> None:
+        """Titles and places."""
+        self._side = self.query_one("#side", Vertical)
+        self._desk = self.query_one("#desk", Vertical)
+        self.sessions.border_title = "Sessions"
+        self.activity.border_title = "Activity"
+        self.agents.border_title = "Agents"
+        self.place_panes()
+
+    def on_resize(self) -> None:
+        """Other panes may fit now."""
+        self.place_panes()
+
+    @property
+    def marks(self) -> Marks:
+        """The marks at the frame of their spinner."""
+        return self._marks
+
+    @property
+    def tab(self) -> Pane:
+        """The pane that is shown where one fits."""
+        return self._tab
+
+    @property
+    def has_tabs(self) -> bool:
+        """Whether one pane is shown at a time."""
+        return arrange(self.size.width, self._tab).has_tabs
+
+    def spin(self, frame: int) -> None:
+        """The next frame of every spinner."""
+        self._marks = Marks(self._marks.ascii_only, frame)
+
+    def show_tab(self, pane: Pane) -> None:
+        """Show this pane where only one fits."""
+        self._tab = pane
+        self.place_panes()
+
+    def focus_pane(self, pane: Pane) -> bool:
+        """Go to a pane; `False` when the screen has no room for it beside the others."""
+        shown = arrange(self.size.width, self._tab)
+        if shown.has_tabs:
+            self.show_tab(pane)
+        elif pane not in shown.panes:
+            return False
+        match pane:
+            case Pane.CONVERSATION:
+                self.conversation.transcript.focus()
+            case Pane.ACTIVITY:
+                self.activity.focus()
+            case Pane.AGENTS:
+                self.agents.focus()
+            case Pane.SESSIONS:
+                self.sessions.focus()
+        return True
+
+    def next_pane(self) -> None:
+        """The next pane: shown where one fits, else focused. After the last, the composer."""
+        if self.has_tabs:
+            following = ALL_PANES[(ALL_PANES.index(self._tab) + 1) % len(ALL_PANES)]
+            self.show_tab(following)
+            if following is Pane.CONVERSATION:
+                self.composer.focus()
+            else:
+                self.focus_pane(following)
+        else:
+            self.focus_next("RowList, TranscriptView, Composer")
+
+    def say(self, text: str) -> None:
+        """A short note where the waiting line is, until the next key or `say`."""
+        self._note = text
+        self.redraw()
+
+    def place_panes(self) -> None:
+        """Show the panes that fit."""
+        if not self.is_mounted:
+            return
+        plan = arrange(self.size.width, self._tab)
+        is_shown = plan.panes.__contains__
+        self.tabs.display = plan.has_tabs
+        self.sessions.display = is_shown(Pane.SESSIONS)
+        self.conversation.display = is_shown(Pane.CONVERSATION)
+        self.activity.display = is_shown(Pane.ACTIVITY)
+        self.agents.display = is_shown(Pane.AGENTS)
+        self._side.display = is_shown(Pane.ACTIVITY) or is_shown(Pane.AGENTS)
+        self._desk.display = not (plan.has_tabs and is_shown(Pane.SESSIONS))
+        self.sessions.styles.width = plan.sessions_width or "1fr"
+        self._side.styles.width = plan.side_width or "1fr"
+        self.redraw()
+
+    def show_session(self, session: SessionView | None) -> None:
+        """Another session is shown."""
+        self.conversation.show(session)
+        if session is not None:
+            self.composer.sent = tuple(session.sent)
+            self.composer.set_text(session.draft)
+        self.redraw()
+
+    def place_values(self) -> JsonObject:
+        """Where the person is: scroll place, folds, the pane that is shown."""
+        return {**self.conversation.place(), "tab": self._tab.value}
+
+    def sync(self) -> None:
+        """Take what the conversation got."""
+        self.conversation.sync()
+
+    def flush(self) -> bool:
+        """Draw what the conversation got; whether there is more to draw."""
+        return self.conversation.transcript.flush()
+
+    def redraw(self) -> None:
+        """Draw every pane but the conversation from the state."""
+        if not self.is_mounted:
+            return
+        session = self._state.shown
+        now = self._clock.wall()
+        width = self.size.width
+        open_items = len(self._state.inbox)
+        self.header.set_lines(
+            bars.header_line(self._state.folder, session, open_items, self._marks, width)
+        )
+        self._draw_lists(session, now)
+        self._draw_status(session, now, width)
+        self._draw_above(session)
+        if session is not None:
+            self.composer.sent = tuple(session.sent)
+            self.conversation.border_title = "Conversation"
+
+    def _draw_lists(self, session: SessionView | None, now: float) -> None:
+        listed = self._state.sessions.all()
+        self.sessions.set_rows(session_rows(listed, self._state.shown_id, self._marks, now))
+        calls: tuple[Row, ...] = ()
+        agents: tuple[Row, ...] = ()
+        if session is not None:
+            calls = activity_rows(session.calls.all(), self._marks, now)
+            agents = agent_rows(session.agents.all(), self._marks, now)
+        self.activity.set_rows(calls)
+        self.agents.set_rows(agents)
+        counts = {
+            Pane.CONVERSATION: 0,
+            Pane.ACTIVITY: len(calls),
+            Pane.AGENTS: len(agents),
+            Pane.SESSIONS: len(listed),
+        }
+        named = tuple((pane.value, _TITLES[pane], counts[pane]) for pane in ALL_PANES)
+        self.tabs.set_lines(bars.tab_line(named, self._tab.value))
+
+    def _draw_status(self, session: SessionView | None, now: float, width: int) -> None:
+        if self._note:
+            self.status.set_lines(bars.status_line(line(self._note).left, session, width))
+            return
+        if session is None:
+            self.status.set_lines(bars.status_line(line("starting …").left, None, width))
+            return
+        asked = self._state.inbox.of_tree(session.id)
+        running = session.calls.running()
+        what = waiting_for(
+            session.lamps,
+            asked=title_of(asked[0]) if asked else None,
+            asked_since=asked[0].created if asked else None,
+            running=f"{running[0].tool} {running[0].subject}" if running else "",
+            now=now,
+        )
+        self.status.set_lines(bars.status_line(waiting_line(what, now), session, width))
+
+    def _draw_above(self, session: SessionView | None) -> None:
+        found = completions(self.composer.text)
+        if found:
+            lines = bars.completion_lines(found)
+        else:
+            lines = bars.queue_lines(session.queue, self._marks) if session else ()
+        if self.above.display != bool(lines):
+            self.above.display = bool(lines)
+        self.above.set_lines(*lines)

@@ -1,0 +1,37 @@
+"""How the application is started and how it behaves; what tests replace."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from tui_agent.ui.bridge import Bridge
+from tui_agent.ui.dialogs.guarded import GUARD_SECONDS
+from tui_agent.ui.ticker import Ticker
+from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock
+from tui_agent.workspace.api import SessionOptions
+
+BridgeFactory = Callable[[], Awaitable[Bridge]]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What is shown first: an earlier session, a new one with a prompt, or a new empty one."""
+
+    session_id: str | None = None
+    prompt: str | None = None
+    options: SessionOptions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """Times, marks and theme. `typing_pause` and `guard` are seconds; `ticker` of `None` makes one
+    that the application drives itself."""
+
+    theme: str = "tui-agent-dark"
+    ascii_only: bool = False
+    guard: float = GUARD_SECONDS
+    typing_pause: float = GUARD_SECONDS
+    clock: Clock = field(default=SYSTEM_CLOCK)
+    ticker: Ticker | None = None
+    blinks: bool = True
