@@ -149,7 +149,12 @@ def test_removing_and_replacing_keep_the_order_and_the_gaps() -> None:
 
 def test_a_long_message_is_measured_only_where_it_is_seen() -> None:
     measured: list[int] = []
-    model = Transcript(lambda entry, number: measured.append(number) or 3)
+
+    def measure(entry: Entry, number: int) -> int:
+        measured.append(number)
+        return 3
+
+    model = Transcript(measure)
     text = "\n\n".join(f"paragraph {number}" for number in range(500))
     model.set_items([AssistantMarkdown("m", text)])
     place = model.bottom(30)

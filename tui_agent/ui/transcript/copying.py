@@ -7,17 +7,22 @@ the part of it, and the line in that part.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from textual.selection import Selection
 
+from tui_agent.text import truncate
 from tui_agent.ui.transcript.lines import Line, logical_text, slice_runs
 from tui_agent.ui.transcript.model import Entry, Transcript
 from tui_agent.ui.transcript.render import source_text
 
 MOST_RENDERED: Final = 200
 """Items; of a longer selection the source is copied, which takes no time."""
+
+_WORDS: Final = re.compile(r"[\w./~:@-]+|[^\w\s]+|\s+")
+"""A path or an address is one word."""
 
 _PARTS: Final = 10**9
 _LINES: Final = 10**5
@@ -54,6 +59,15 @@ def selected_text(
         if taken:
             pieces.append("\n".join(taken))
     return "\n\n".join(pieces)
+
+
+def word_at(text: str, cell: int) -> tuple[int, int]:
+    """The characters from the start to the end of the word at a cell of a line."""
+    index = len(truncate(text, max(0, cell) + 1, ellipsis="")) - 1
+    for match in _WORDS.finditer(text):
+        if match.start() <= index < match.end():
+            return match.span()
+    return len(text), len(text)
 
 
 def _touched(model: Transcript, selection: Selection) -> list[Entry]:

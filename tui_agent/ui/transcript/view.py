@@ -212,7 +212,7 @@ class TranscriptView(ScrollView, can_focus=True):
             self._top = Place(entry, 0, min(top.row, entry.gap))
         self._model.fold(entry, is_open)
         self._changed()
-        self.post_message(self.CardToggled(self, item_id, is_open))
+        self.call_next(lambda: self.post_message(self.CardToggled(self, item_id, is_open)))
 
     # ---------------------------------------------------------------- frames
 
@@ -289,9 +289,11 @@ class TranscriptView(ScrollView, can_focus=True):
     def _look_for_older(self) -> None:
         if self._asked_for_older or self._top is None:
             return
-        if self._own_scroll_y < NEAR_TOP_ROWS and not (self._following and len(self._model) < 2):
+        if self._own_scroll_y < NEAR_TOP_ROWS:
             self._asked_for_older = True
-            self.post_message(self.NearTop(self))
+            # A message belongs to whoever runs when it is made, and never reaches that one: during
+            # a flush or a paint this would be the app or the screen. So it is made in our own turn.
+            self.call_next(lambda: self.post_message(self.NearTop(self)))
 
     def _measure(self, entry: Entry, number: int) -> int:
         return len(self._rendered(entry, number).lines)
@@ -560,8 +562,15 @@ class TranscriptView(ScrollView, can_focus=True):
         self.scroll_rows(WHEEL_ROWS)
 
     def on_click(self, event: events.Click) -> None:
-        """A link, the head of what can be folded, or what stands for the rest of an output."""
-        if self.text_selection is not None or event.chain > 1:
+        """A link, the head of what can be folded, the body of a call; twice for a word, three times
+        for the item."""
+        if event.chain > 1:
+            # Textual's own answer would be to select the whole history, or the whole screen.
+            event.prevent_default()
+            event.stop()
+            self._select_around(event.x, event.y, is_word=event.chain == 2)
+            return
+        if self.text_selection is not None:
             return
         badge = cell_width(self._badge()) if event.y == len(self._rows) - 1 else 0
         if badge and event.x >= self.size.width - badge:
@@ -616,15 +625,20 @@ class TranscriptView(ScrollView, can_focus=True):
         self._painted.clear()
         self.refresh()
 
-    def text_select_all(self) -> None:
-        """A double click selects the item under the mouse, never the whole history."""
-        offset = self.app.mouse_position - self.region.offset
-        row = self._rows[offset.y] if 0 <= offset.y < len(self._rows) else _Row(None)
-        if row.place is None:
+    def _select_around(self, x: int, y: int, *, is_word: bool) -> None:
+        """Selects the word at a cell, or the item that it belongs to."""
+        row = self._rows[y] if 0 <= y < len(self._rows) else _Row(None)
+        if row.place is None or row.rendered is None:
             return
-        ordinal = row.place.entry.ordinal
-        start = Offset(0, copying.position(ordinal, 0, 0))
-        end = Offset(0, copying.position(ordinal + 1, 0, 0) - 1)
+        ordinal, part = row.place.entry.ordinal, row.place.part
+        if is_word:
+            margin = self._setting.margin if self._setting is not None else 0
+            span = copying.word_at(row.rendered.lines[row.line].text, x - margin)
+            line = copying.position(ordinal, part, row.line)
+            start, end = Offset(span[0], line), Offset(span[1], line)
+        else:
+            start = Offset(0, copying.position(ordinal, 0, 0))
+            end = Offset(0, copying.position(ordinal + 1, 0, 0) - 1)
         self.screen.selections = {self: Selection(start, end)}
 
     def _lines_of(self, entry: Entry, number: int) -> Sequence[Line]:
