@@ -57,7 +57,11 @@ def main(request_text: str) -> None:
 
 def walk(folder: str) -> Iterator[str]:
     """The files beneath `folder` that no ignore file leaves out, as paths that start with it."""
-    yield from _walk(folder, os.path.abspath(folder), _rules_above(os.path.abspath(folder)))
+    absolute = os.path.abspath(folder)
+    above = _rules_above(absolute)
+    if _is_ignored(absolute, above, is_folder=True):
+        above = ()  # named on purpose: what hides it does not count within it
+    yield from _walk(folder, absolute, above)
 
 
 def _walk(folder: str, absolute: str, above: Rules) -> Iterator[str]:

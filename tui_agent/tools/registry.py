@@ -6,7 +6,7 @@ model what to mend.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from pydantic import BaseModel, ValidationError
 
 from tui_agent.providers.base import ToolSchema
 from tui_agent.tools.base import Tool, ToolError
+from tui_agent.tools.errors import FileError, FileErrorCode
 from tui_agent.tools.schemas import input_schema
-from tui_agent.vocabulary.blocks import JsonObject
+from tui_agent.vocabulary.blocks import Json, JsonObject
 
 ALIASES = {"Agent": "Task"}
 """Other names under which a tool is known in calls, rules and agent files."""
@@ -68,6 +69,13 @@ class ToolRegistry:
         """The checked input of a call. Raises `ToolError` that names each field that is wrong."""
         tool = self.get(name)
         model: type[BaseModel] = tool.input_model
+        field = _damaged_field(arguments)
+        if field is not None:
+            raise FileError(
+                FileErrorCode.INVALID_TEXT,
+                f"The input of {tool.name} is not valid:\n- {field}: contains half of a character"
+                " (a lone surrogate)",
+            )
         try:
             return model.model_validate(dict(arguments))
         except ValidationError as error:
@@ -97,6 +105,25 @@ def default_tools(databases: Sequence[Path] = ()) -> tuple[Tool[Any], ...]:
         AskUserQuestion(),
         Task(),
     )
+
+
+def _damaged_field(value: Json, name: str = "input") -> str | None:
+    """The name of the first field whose text no encoding can write."""
+    match value:
+        case str():
+            try:
+                value.encode("utf-8")
+            except UnicodeEncodeError:
+                return name
+        case Mapping():
+            for key, item in value.items():
+                if found := _damaged_field(str(key), name) or _damaged_field(item, str(key)):
+                    return found
+        case list() | tuple():
+            for item in value:
+                if found := _damaged_field(item, name):
+                    return found
+    return None
 
 
 def _problems(tool: str, model: type[BaseModel], error: ValidationError) -> str:

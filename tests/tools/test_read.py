@@ -1,0 +1,153 @@
+"""Read shows a file as it is, in bounded pieces, and refuses what is not a text or an image."""
+
+import base64
+import os
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tests.tools.kit import Workshop
+from tui_agent.tools.ledger import digest_of
+from tui_agent.vocabulary.blocks import ImageBlock
+
+
+def png(width: int, height: int, padding: int = 0) -> bytes:
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        check = zlib.crc32(kind + body)
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", check)
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rest = chunk(b"IDAT", zlib.compress(b"\0" * (width + 1))) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + rest + bytes(padding)
+
+
+async def test_lines_have_numbers(shop: Workshop) -> None:
+    shop.put("a.txt", "one\n\tdeep\r\nlast")
+    assert await shop.text("Read", file_path="a.txt") == "     1\tone\n     2\t\tdeep\n     3\tlast"
+
+
+async def test_a_line_ends_only_where_a_line_ends(shop: Workshop) -> None:
+    shop.put("a.txt", "one\u2028still\x85one\x0cone\ntwo\n")
+    assert (await shop.text("Read", file_path="a.txt")).count("\n") == 1
+
+
+async def test_a_part_by_offset_and_limit(shop: Workshop) -> None:
+    shop.put("a.txt", "".join(f"line {n}\n" for n in range(1, 101)))
+    text = await shop.text("Read", file_path="a.txt", offset=10, limit=2)
+    assert text.startswith("    10\tline 10\n    11\tline 11\n")
+    assert "offset=12" in text
+    assert "of 100" in text
+    assert "beyond its end" in await shop.text("Read", file_path="a.txt", offset=101)
+
+
+async def test_long_results_stop_at_a_whole_line_and_say_where_to_go_on(shop: Workshop) -> None:
+    shop.put("a.txt", "".join(f"{n} {'x' * 90}\n" for n in range(1, 1001)))
+    text = await shop.text("Read", file_path="a.txt")
+    assert len(text) <= 30_000
+    last = text.split("\n\n[")[0].splitlines()[-1]
+    number = int(last.split("\t")[0])
+    assert last.endswith("x" * 90)
+    assert f"offset={number + 1}" in text
+
+
+async def test_a_long_line_is_cut(shop: Workshop) -> None:
+    shop.put("a.txt", "x" * 5000 + "\nend\n")
+    text = await shop.text("Read", file_path="a.txt")
+    assert "[line cut]" in text
+    assert text.endswith("     2\tend")
+    assert len(text) < 2200
+
+
+async def test_an_empty_file_says_so(shop: Workshop) -> None:
+    shop.put("a.txt", "")
+    assert "empty" in await shop.text("Read", file_path="a.txt")
+
+
+async def test_what_was_read_is_noted(shop: Workshop) -> None:
+    path = shop.put("a.txt", "x\n")
+    await shop.text("Read", file_path="a.txt", limit=1)
+    assert shop.ledger.digest(path) == digest_of(b"x\n")
+
+
+async def test_a_file_of_over_ten_megabytes_is_read_in_part(shop: Workshop) -> None:
+    path = shop.put("big.txt", "".join(f"{n:08d}\n" for n in range(1, 1_300_001)))
+    text = await shop.text("Read", file_path="big.txt", offset=1_250_000, limit=2)
+    assert text.startswith("1250000\t01250000\n1250001\t01250001\n")
+    assert "beyond" in await shop.text("Read", file_path="big.txt", offset=1_300_001)
+    assert shop.ledger.digest(path) is None, "a part is not enough to change the file"
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [(b"\x7fELF\0\0\1", "binary_file"), (bytes(range(1, 32)) * 20, "binary_file")],
+)
+async def test_a_binary_file_is_refused(shop: Workshop, data: bytes, code: str) -> None:
+    shop.put("a.bin", data)
+    assert (await shop.failure("Read", file_path="a.bin")).code == code
+
+
+async def test_a_folder_a_pipe_and_a_loop_are_refused(shop: Workshop) -> None:
+    (shop.folder / "d").mkdir()
+    os.mkfifo(shop.folder / "pipe")
+    (shop.folder / "loop").symlink_to("loop")
+    assert (await shop.failure("Read", file_path="d")).code == "is_directory"
+    assert (await shop.failure("Read", file_path=".")).code == "is_directory"
+    assert (await shop.failure("Read", file_path="pipe")).code == "not_regular_file"
+    assert (await shop.failure("Read", file_path="loop")).code == "loop"
+    assert (await shop.failure("Read", file_path="a\0b")).code == "invalid_path"
+    assert (await shop.failure("Read", file_path="none")).code == "not_found"
+
+
+async def test_a_link_put_in_the_way_after_the_judgement_is_not_followed(
+    shop: Workshop, tmp_path: Path
+) -> None:
+    shop.put("d/f.txt", "inside\n")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "f.txt").write_text("OUTSIDE\n")
+    judged = shop.effects("Read", file_path="d/f.txt")
+    (shop.folder / "d").rename(shop.folder / "old")
+    (shop.folder / "d").symlink_to(outside)
+    with pytest.raises(Exception, match="leads elsewhere") as caught:
+        await shop.run("Read", {"file_path": "d/f.txt"}, context=shop.context(judged=judged))
+    assert "OUTSIDE" not in str(caught.value)
+
+
+async def test_effects_name_the_real_file(shop: Workshop) -> None:
+    path = shop.put("a.txt", "x")
+    (shop.folder / "link").symlink_to("a.txt")
+    for name in ("a.txt", "./a.txt", "link", str(path), f"../{shop.folder.name}/a.txt"):
+        assert shop.effects("Read", file_path=name).reads == {path}
+
+
+async def test_the_home_folder_but_no_variables(shop: Workshop) -> None:
+    home = Path(os.environ["HOME"])
+    (home / "n.txt").write_text("home\n")
+    assert "home" in await shop.text("Read", file_path="~/n.txt")
+    assert (await shop.failure("Read", file_path="$HOME/n.txt")).code == "not_found"
+
+
+async def test_an_image_is_shown(shop: Workshop) -> None:
+    data = png(3, 2)
+    shop.put("a.png", data)
+    result = await shop.run("Read", {"file_path": "a.png"})
+    (image,) = result.content
+    assert isinstance(image, ImageBlock)
+    assert image.media_type == "image/png"
+    assert base64.b64decode(image.data) == data
+    assert (result.details["width"], result.details["height"]) == (3, 2)
+
+
+@pytest.mark.parametrize("data", [png(9000, 50), png(1, 1, padding=6_000_000)])
+async def test_an_image_that_no_model_takes_is_refused(shop: Workshop, data: bytes) -> None:
+    shop.put("a.png", data)
+    assert (await shop.failure("Read", file_path="a.png")).code == "too_large"
+
+
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "shift_jis"])
+async def test_other_encodings_are_decoded(shop: Workshop, codec: str) -> None:
+    shop.put("a.txt", ("日本語のテキストです。これは試験です。\n" * 5).encode(codec))
+    text = await shop.text("Read", file_path="a.txt")
+    assert text.startswith("     1\t日本語のテキスト")
