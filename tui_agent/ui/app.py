@@ -281,7 +281,7 @@ class TuiAgentApp(App[int]):
         if not isinstance(top, ApprovalDialog | QuestionDialog) or not top.is_mounted:
             return
         if self.state.inbox.get(top.item.pending_id) is None:
-            _ = top.dismiss(None)
+            top.leave()
 
     def _learn_of(self, batch: tuple[Event, ...]) -> None:
         roots = {event.agent_path[0] for event in batch if event.agent_path}

@@ -81,7 +81,7 @@ class ApprovalDialog(GuardedDialog):
     async def on_escape(self) -> None:
         """Out of a field back to the choices; from there, close."""
         if self._step is Step.CHOOSING:
-            _ = self.dismiss(None)
+            self.leave()
         else:
             self._go(Step.CHOOSING)
 
@@ -160,7 +160,7 @@ class ApprovalDialog(GuardedDialog):
             self._problem = problem
             self._show_choices()
         elif self.is_attached:
-            _ = self.dismiss(None)
+            self.leave()
 
     def _head(self) -> list[Line]:
         return [

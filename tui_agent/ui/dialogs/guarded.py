@@ -27,6 +27,7 @@ class GuardedDialog(ModalScreen[None]):
         super().__init__()
         self._guard_seconds = guard_seconds
         self._opened: float | None = None
+        self._has_left = False
 
     def on_mount(self) -> None:
         """From here on it can be seen."""
@@ -50,7 +51,14 @@ class GuardedDialog(ModalScreen[None]):
 
     async def on_escape(self) -> None:
         """Close; whatever was asked stays open."""
-        _ = self.dismiss(None)
+        self.leave()
+
+    def leave(self) -> None:
+        """Close, once: the answer and the news that the item is resolved may both ask for it, and
+        Textual would pop whatever screen is on top then."""
+        if not self._has_left and self.is_current:
+            self._has_left = True
+            _ = self.dismiss(None)
 
     async def take_key(self, key: str) -> bool:
         """Act on a key; whether it meant something."""

@@ -128,7 +128,7 @@ class QuestionDialog(GuardedDialog):
         decision = Decision(Choice.ANSWER, answers=dict(self._answers))
         self._problem = await self._decide(self.item, decision)
         if not self._problem and self.is_attached:
-            _ = self.dismiss(None)
+            self.leave()
         elif self.is_attached:
             self._show()
 
