@@ -1,15 +1,26 @@
 """The command line, and the place where the parts are put together.
 
 Parses arguments, builds settings, a workspace and a surface, and owns signals and exit codes. It
-holds no rule of its own: what a flag means is decided in the room it is handed to.
+holds no rule of its own: what a flag means is decided in the room it is handed to. Nothing heavy is
+imported before it is known to be needed.
 """
 
-import click
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
 
 from tui_agent import __version__
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="tui-agent")
-def main() -> None:
-    """Work with LLM agents from a terminal."""
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The `tui-agent` command: does what was asked and exits with its code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given == ["--version"]:
+        # Asked by scripts and installers, often: answered before anything is loaded.
+        sys.stdout.write(f"tui-agent, version {__version__}\n")
+        sys.exit(0)
+    from tui_agent.cli.outcome import exit_code_of_command
+
+    sys.exit(exit_code_of_command(given))

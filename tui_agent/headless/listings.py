@@ -121,9 +121,14 @@ async def list_models(workspace: WorkspaceApi, out: TextIO, *, as_json: bool) ->
     return _print(table(head, rows, width=terminal_width(out), gives_way=5), out)
 
 
-async def doctor(workspace: WorkspaceApi, out: TextIO, *, as_json: bool) -> int:
-    """What is configured, reachable and missing, and what to type next. 1 when something fails."""
+async def doctor(
+    workspace: WorkspaceApi, out: TextIO, *, as_json: bool, only: str | None = None
+) -> int:
+    """What is configured, reachable and missing, and what to type next, or the one check `only`. 1
+    when something fails."""
     checks = await workspace.doctor()
+    if only is not None:
+        checks = tuple(check for check in checks if check.name == only)
     if as_json:
         _print_json(to_json(checks), out)
     else:

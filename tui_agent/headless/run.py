@@ -96,7 +96,7 @@ async def follow(
             watch.cancel()
             await asyncio.gather(watch, return_exceptions=True)
     if run.done is None:
-        raise UserError(f"the workspace closed before the turn ended: run --resume {session_id}")
+        raise UserError(f"the turn came to no end: go on with run --resume {session_id}")
     open_items = await pending_below(workspace, session_id)
     printer.result(RunResult(session_id, run.done, run.usage, open_items))
     if run.done.reason is DoneReason.MODEL_STOP and run.phase is Phase.REQUIRES_ACTION:
@@ -121,6 +121,7 @@ class _Run:
         self.phase = Phase.RUNNING
         self.usage = Usage()
         self.interrupted = interrupted
+        self._is_running = False
         self._printer = printer
         self._wait = wait
 
@@ -145,9 +146,11 @@ class _Run:
                 self.usage += event.usage
                 return not self._wait or self.interrupted.is_set()
             case SessionPhase(phase=phase):
+                was_running, self._is_running = self._is_running, phase is Phase.RUNNING
                 self.phase = phase
                 is_at_rest = phase in (Phase.IDLE, Phase.REQUIRES_ACTION)
-                return is_at_rest and self.done is not None
+                # A session that failed comes to rest without a turn's end.
+                return is_at_rest and (self.done is not None or was_running)
             case _:
                 return False
 
@@ -171,18 +174,20 @@ async def _session(workspace: WorkspaceApi, request: RunRequest) -> str:
                 raise UsageError("there is no prompt: give one, or - to read it from input")
             return (await workspace.create_session(options)).id
         case ExistingSession() as target:
-            return await _existing(workspace, target, request.prompt)
+            if target.fork and request.prompt is None:
+                raise UsageError("there is no prompt: a fork starts with one")
+            return await existing_session(workspace, target)
         case _:
             assert_never(request.target)
 
 
-async def _existing(workspace: WorkspaceApi, target: ExistingSession, prompt: str | None) -> str:
+async def existing_session(workspace: WorkspaceApi, target: ExistingSession) -> str:
+    """The id of the session that `target` means, forked and changed as it says. Raises
+    `UserError`."""
     session_id = target.session_id or await workspace.latest_session()
     if session_id is None:
         raise UsageError("there is no session in this folder to continue: leave --continue out")
     if target.fork:
-        if prompt is None:
-            raise UsageError("there is no prompt: a fork starts with one")
         session_id = (await workspace.fork_session(session_id)).id
     # Opening recovers what a crash left behind, and says whether the session exists.
     record = (await workspace.snapshot(session_id, last=1)).session

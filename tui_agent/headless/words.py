@@ -96,7 +96,8 @@ def pending_lines(items: Iterable[PendingItem]) -> list[str]:
     lines = []
     for item in items:
         lines.append(f"{item.pending_id}  {exact(item.tool)}  {_asks(item)}")
-        lines += [f"    {line}" for line in _input_lines(item.input)]
+        shown = _question_lines(item.input) if is_question(item) else _input_lines(item.input)
+        lines += [f"    {line}" for line in shown]
         answer = "answer --message TEXT" if is_question(item) else "approve|deny"
         lines.append(f"    {PROGRAM} approvals resolve {item.pending_id} {answer}")
     return lines
@@ -130,6 +131,22 @@ def _input_lines(values: Mapping[str, object]) -> list[str]:
         first, *others = exact(text, one_line=False).split("\n")
         lines.append(f"{exact(key)}: {first}")
         lines += [f"  {line}" for line in others]
+    return lines
+
+
+def _question_lines(values: Mapping[str, object]) -> list[str]:
+    """The questions with their options, when they have the usual shape; else the plain input."""
+    questions = values.get("questions")
+    if not isinstance(questions, list) or not all(isinstance(item, dict) for item in questions):
+        return _input_lines(values)
+    lines = []
+    for question in questions:
+        lines.append(one_line(str(question.get("question", ""))))
+        options = question.get("options")
+        for option in options if isinstance(options, list) else ():
+            known = option if isinstance(option, dict) else {}
+            label, words = str(known.get("label", "")), one_line(str(known.get("description", "")))
+            lines.append(f"  {exact(label)}{f': {words}' if words else ''}")
     return lines
 
 

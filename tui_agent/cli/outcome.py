@@ -1,0 +1,91 @@
+"""What a command ends in: one line and an exit code, never a traceback.
+
+Everything a person can mend comes as `UserError` or as click's own error and becomes one line on
+standard error. What is our fault is kept in the log, and the line says where.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+import click
+
+from tui_agent.vocabulary.errors import NotFoundError, UsageError, UserError
+
+PROGRAM: Final = "tui-agent"
+BROKEN_PIPE: Final = 128 + signal.SIGPIPE
+INTERRUPTED: Final = 128 + signal.SIGINT
+
+_log = logging.getLogger(__name__)
+
+
+def exit_code_of_command(arguments: Sequence[str]) -> int:
+    """Run the command line and return its exit code."""
+    _write_what_the_terminal_can_show()
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone, as `head` does. Python would complain once more when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    from tui_agent.cli.program import program
+
+    try:
+        result = program.main(list(arguments), prog_name=PROGRAM, standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return 2
+    except click.ClickException as error:
+        return _refused(_with_help(error), 2)
+    except UserError as error:
+        is_usage = isinstance(error, UsageError | NotFoundError)
+        return _refused(str(error), 2 if is_usage else 1)
+    except (KeyboardInterrupt, click.Abort):
+        return _refused("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the last place: a person gets a line, the log the rest
+        _log.exception("the command failed")
+        where = _log_file()
+        kept = f"; details are in {where}" if where else ""
+        return _refused(f"internal error: {type(error).__name__}: {error}{kept}", 1)
+    return int(result or 0)
+
+
+def _refused(text: str, code: int) -> int:
+    from tui_agent.text import exact
+
+    sys.stderr.write(f"{PROGRAM}: {exact(' '.join(text.split()))}\n")
+    return code
+
+
+def _with_help(error: click.ClickException) -> str:
+    message = error.format_message().rstrip(".")
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"{message}: see {error.ctx.command_path} --help"
+    return message
+
+
+def _log_file() -> str | None:
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.FileHandler):
+            return handler.baseFilename
+    return None
+
+
+def _write_what_the_terminal_can_show() -> None:
+    """A character that the locale lacks is written as an escape, not answered with a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")

@@ -1,0 +1,311 @@
+"""The commands, their arguments and their help.
+
+`tui-agent` without a command is the workspace; its first word is the prompt unless it names a
+command. Every function here turns arguments into values and hands them to `compose`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from tui_agent import __version__
+from tui_agent.cli.options import given_from, shared_options
+from tui_agent.headless.request import OutputFormat, RunRequest, Unattended
+from tui_agent.text import safe_surrogates
+from tui_agent.vocabulary.decisions import Choice, Scope
+from tui_agent.vocabulary.errors import UsageError, UserError
+
+DEFAULT_COMMAND = "workspace"
+_HELP = {"help_option_names": ["-h", "--help"]}
+_OUTPUTS = click.Choice([form.value for form in OutputFormat])
+_json = click.option("--json", "as_json", is_flag=True, help="For scripts.")
+_output = click.option("--output", type=_OUTPUTS, default="text", help="What is printed.")
+
+
+class Program(click.Group):
+    """A group that takes everything which does not begin with a command for the workspace."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the command first, whatever options stand before it."""
+        return super().parse_args(ctx, self._with_command_first(ctx, args))
+
+    def _with_command_first(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and (args[0] in self.commands or args[0] in ("-h", "--help", "--version")):
+            return args
+        workspace = self.commands[DEFAULT_COMMAND]
+        options = [item for item in workspace.params if isinstance(item, click.Option)]
+        probe = click.Command(DEFAULT_COMMAND, params=list(options), add_help_option=False)
+        parser = probe.make_parser(ctx)
+        parser.allow_interspersed_args = False
+        parser.ignore_unknown_options = True
+        _, words, _ = parser.parse_args(list(args))
+        before = args[: len(args) - len(words)]
+        if words and words[0] in self.commands and "--" not in before:
+            return [words[0], *before, *words[1:]]
+        return [DEFAULT_COMMAND, *args]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the options of the default command too: they are the program's own."""
+        with formatter.section("Options of the workspace"):
+            records = [item.get_help_record(ctx) for item in self.commands[DEFAULT_COMMAND].params]
+            formatter.write_dl([record for record in records if record is not None])
+        super().format_commands(ctx, formatter)
+
+
+@click.group(
+    cls=Program,
+    context_settings=_HELP,
+    options_metavar="[OPTIONS]",
+    subcommand_metavar="[PROMPT] | COMMAND",
+)
+@click.version_option(__version__, prog_name="tui-agent")
+def program() -> None:
+    """Work with LLM agents from a terminal.
+
+    Without a command: the full-screen workspace in the current folder.
+    """
+
+
+@program.command(DEFAULT_COMMAND, hidden=True, context_settings=_HELP)
+@click.argument("prompt", required=False)
+@shared_options
+def workspace(prompt: str | None, **values: Any) -> int:
+    """The full-screen workspace."""
+    from tui_agent.cli.compose import show_workspace
+
+    given = given_from(values)
+    return show_workspace(given, None if prompt is None else safe_surrogates(prompt))
+
+
+@program.command(context_settings=_HELP)
+@click.argument("prompt", required=False)
+@shared_options
+@_output
+@click.option(
+    "--unattended",
+    type=click.Choice([way.value for way in Unattended]),
+    default="pend",
+    help="What becomes of a question to a person: it waits, or is answered with no.",
+)
+@click.option("--no-wait", is_flag=True, help="End with the turn, without background agents.")
+def run(prompt: str | None, output: str, unattended: str, no_wait: bool, **values: Any) -> int:
+    """Do one prompt without a screen; - reads it from standard input.
+
+    Exit codes: 0 finished, 1 error, 2 usage, 3 waiting for a decision, 4 a limit or a hook stopped
+    it, 5 denied, 130 interrupted.
+    """
+    from tui_agent.cli.compose import run_headless
+
+    given = given_from(values)
+    request = RunRequest(
+        _prompt(prompt, may_be_missing=given.names_session),
+        output=OutputFormat(output),
+        unattended=Unattended(unattended),
+        wait=not no_wait,
+    )
+    return run_headless(given, request)
+
+
+@program.group(context_settings=_HELP)
+def sessions() -> None:
+    """List, show and change what is kept."""
+
+
+@sessions.command("list")
+@_json
+def sessions_list(as_json: bool) -> int:
+    """Every session, newest first."""
+    return _search("", as_json=as_json)
+
+
+@sessions.command("search")
+@click.argument("text")
+@_json
+def sessions_search(text: str, as_json: bool) -> int:
+    """The sessions that hold TEXT."""
+    return _search(safe_surrogates(text), as_json=as_json)
+
+
+@sessions.command("show")
+@click.argument("session_id", metavar="ID")
+@_json
+def sessions_show(session_id: str, as_json: bool) -> int:
+    """One session with its history."""
+    from tui_agent.cli.compose import list_headless
+    from tui_agent.headless.listings import show_session
+
+    async def work(workspace: Any) -> int:
+        whole = await workspace.resolve_id(session_id)
+        return await show_session(workspace, whole, sys.stdout, as_json=as_json)
+
+    return list_headless(work)
+
+
+@sessions.command("export")
+@click.argument("session_id", metavar="ID")
+@click.option("--format", "form", type=click.Choice(["md", "json"]), default="md")
+def sessions_export(session_id: str, form: Any) -> int:
+    """One session as a document."""
+    from tui_agent.cli.compose import list_headless
+    from tui_agent.headless.listings import export_session
+
+    async def work(workspace: Any) -> int:
+        whole = await workspace.resolve_id(session_id)
+        return await export_session(workspace, whole, sys.stdout, form=form)
+
+    return list_headless(work)
+
+
+@sessions.command("fork")
+@click.argument("session_id", metavar="ID")
+def sessions_fork(session_id: str) -> int:
+    """Copy a session and print the copy's id."""
+    from tui_agent.cli.compose import list_headless
+    from tui_agent.headless.listings import fork_session
+
+    async def work(workspace: Any) -> int:
+        return await fork_session(workspace, await workspace.resolve_id(session_id), sys.stdout)
+
+    return list_headless(work)
+
+
+@sessions.command("rename")
+@click.argument("session_id", metavar="ID")
+@click.argument("title")
+def sessions_rename(session_id: str, title: str) -> int:
+    """Give a session a title."""
+    from tui_agent.cli.compose import list_headless
+    from tui_agent.headless.listings import rename_session
+
+    async def work(workspace: Any) -> int:
+        whole = await workspace.resolve_id(session_id)
+        return await rename_session(workspace, whole, safe_surrogates(title))
+
+    return list_headless(work)
+
+
+@sessions.command("delete")
+@click.argument("session_ids", metavar="ID...", nargs=-1, required=True)
+def sessions_delete(session_ids: tuple[str, ...]) -> int:
+    """Delete sessions and their subagents."""
+    from tui_agent.cli.compose import list_headless
+    from tui_agent.headless.listings import delete_sessions
+
+    async def work(workspace: Any) -> int:
+        whole = [await workspace.resolve_id(session_id) for session_id in session_ids]
+        return await delete_sessions(workspace, whole)
+
+    return list_headless(work)
+
+
+@program.group(context_settings=_HELP)
+def approvals() -> None:
+    """What waits for a person."""
+
+
+@approvals.command("list")
+@_json
+def approvals_list(as_json: bool) -> int:
+    """Every open item, oldest first."""
+    from tui_agent.cli.compose import list_headless
+    from tui_agent.headless.listings import list_approvals
+
+    return list_headless(lambda api: list_approvals(api, sys.stdout, as_json=as_json))
+
+
+@approvals.command("resolve")
+@click.argument("pending_id", metavar="PENDING_ID")
+@click.argument("choice", type=click.Choice([choice.value for choice in Choice]))
+@click.option("--message", metavar="TEXT", help="A comment, or the answer to a question.")
+@click.option("--stop", is_flag=True, help="With deny: end the turn, comment or not.")
+@click.option("--input", "edited", metavar="JSON", help="The edited input, or the answers.")
+@click.option("--scope", type=click.Choice([scope.value for scope in Scope]), default="once")
+@_output
+def approvals_resolve(
+    pending_id: str,
+    choice: str,
+    *,
+    message: str | None,
+    stop: bool,
+    edited: str | None,
+    scope: str,
+    output: str,
+) -> int:
+    """Answer an item; after the last one the turn goes on here, as run does."""
+    from tui_agent.cli.compose import resolve_headless
+    from tui_agent.headless.decisions import Resolution
+
+    resolution = Resolution(
+        pending_id,
+        Choice(choice),
+        None if message is None else safe_surrogates(message),
+        stop,
+        edited,
+        Scope(scope),
+    )
+    return resolve_headless(resolution, OutputFormat(output))
+
+
+@program.command(context_settings=_HELP)
+@_json
+def models(as_json: bool) -> int:
+    """Which models can be picked now."""
+    from tui_agent.cli.compose import list_headless
+    from tui_agent.headless.listings import list_models
+
+    return list_headless(lambda api: list_models(api, sys.stdout, as_json=as_json))
+
+
+@program.command(context_settings=_HELP)
+@click.option("--database", is_flag=True, help="Look at the database only.")
+@_json
+def doctor(database: bool, as_json: bool) -> int:
+    """What is configured, reachable and missing, and what to type next."""
+    from tui_agent.cli import compose
+    from tui_agent.headless import listings
+
+    only = "database" if database else None
+    return compose.list_headless(
+        lambda api: listings.doctor(api, sys.stdout, as_json=as_json, only=only)
+    )
+
+
+@program.group(context_settings=_HELP)
+def permissions() -> None:
+    """Permission rules."""
+
+
+@permissions.command("check")
+@click.argument("command")
+def permissions_check(command: str) -> int:
+    """How a shell command would be judged (coming)."""
+    raise UserError(f"permissions check is coming and cannot judge {command!r} yet")
+
+
+def _search(text: str, *, as_json: bool) -> int:
+    from tui_agent.cli.compose import list_headless
+    from tui_agent.headless.listings import list_sessions
+
+    return list_headless(lambda api: list_sessions(api, sys.stdout, as_json=as_json, search=text))
+
+
+def _prompt(typed: str | None, *, may_be_missing: bool) -> str | None:
+    """The prompt as text: typed, or read from standard input. Raises `UsageError`."""
+    if typed is None and may_be_missing:
+        return None
+    if typed is None and sys.stdin.isatty():
+        raise UsageError("there is no prompt: give one, or - to read it from standard input")
+    text = _standard_input() if typed in (None, "-") else safe_surrogates(typed or "")
+    if not text.strip():
+        raise UsageError("the prompt is empty: say what is to be done")
+    return text
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError("standard input is not UTF-8 text: convert it first") from error
