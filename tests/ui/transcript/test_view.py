@@ -395,11 +395,37 @@ async def test_a_change_of_theme_changes_the_colours() -> None:
 
 async def test_the_cache_is_bounded_by_lines() -> None:
     app = Screenful([message(number) for number in range(400)])
-    app.view._cache.limit = 300
+    app.view.viewport.cache.limit = 300
     async with app.run_test(size=(60, 20)):
         for _ in range(60):
             app.view.action_scroll_page(-1)
-        assert app.view._cache.line_count <= 300
+        assert app.view.viewport.cache.line_count <= 300
+
+
+async def test_an_item_is_never_drawn_as_the_one_that_it_took_the_place_of() -> None:
+    app = Screenful([UserText("a", "first")])
+    async with app.run_test(size=(60, 20)):
+        for number in range(4):
+            app.view.append(UserText("b", f"try {number}"))
+            app.view.flush()
+            assert any(row.endswith(f"try {number}") for row in rows(app.view))
+            app.view.remove_item("b")
+            app.view.flush()
+
+
+async def test_a_stream_without_new_text_is_not_drawn_again() -> None:
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 0.05
+        return now[0]
+
+    app = Screenful([StreamingText("s", "a")])
+    app.view = TranscriptView(clock=clock)
+    async with app.run_test(size=(60, 20)):
+        app.view.stream_append("s", " b")
+        assert not app.view.flush()
+        assert not app.view.is_waiting_to_draw
 
 
 async def test_a_key_parses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import NamedTuple
 
 from tui_agent.ui.transcript.blocks import Item, StreamingText, ToolCard
@@ -84,6 +84,8 @@ class Transcript:
         self._by_id: dict[str, Entry] = {}
         self._offsets: list[int] = [0]
         self._dirty_from = 0
+        # Never the same twice: an item may get the ordinal of one that was removed.
+        self._revisions = count(1)
 
     # ---------------------------------------------------------------- items
 
@@ -157,37 +159,32 @@ class Transcript:
         self._spoil(entry.index)
 
     def grow(self, entry: Entry) -> None:
-        """Takes over what a stream settled since the last time."""
-        stream = entry.stream
-        if stream is None:
-            return
+        """Measures anew what grew; of a message, what was not settled the last time."""
+        entry.tail_revision += 1
+        known = self._take_settled(entry, entry.stream) if entry.stream is not None else 0
+        if entry.stream is None:
+            entry.parts = WHOLE
+        size = len(entry.parts or WHOLE)
+        entry.heights[known:] = [1] * (size - known)
+        entry.is_exact[known:] = [False] * (size - known)
+        for number in range(known, size):
+            self.measured(entry, number)
+        self._spoil(entry.index)
+
+    def _take_settled(self, entry: Entry, stream: MarkdownStream) -> int:
+        """Takes over the parts of a stream; returns how many of them are as they were."""
         version = stream.version
         stream.settle()
-        settled = len(stream.settled)
-        known = min(settled, len(entry.parts or ()))
+        known = min(len(stream.settled), len(entry.parts or ()))
         # What was the tail until now has to be measured again, settled or not.
         while known and (entry.parts is None or entry.parts[known - 1].is_tail):
             known -= 1
         if version != stream.version:
-            entry.revision += 1
+            entry.revision = next(self._revisions)
             known = 0
-        entry.tail_revision += 1
         entry.references = stream.references
         entry.parts = stream.parts or WHOLE
-        count = len(entry.parts)
-        entry.heights[known:] = [1] * (count - known)
-        entry.is_exact[known:] = [False] * (count - known)
-        for number in range(known, count):
-            self.measured(entry, number)
-        self._spoil(entry.index)
-
-    def regrow(self, entry: Entry) -> None:
-        """Measures an item anew that grows in one piece."""
-        entry.tail_revision += 1
-        entry.parts = WHOLE
-        entry.is_exact = [False]
-        self.measured(entry, 0)
-        self._spoil(entry.index)
+        return known
 
     def _added(self, item: Item) -> Entry:
         entry = self._entry(item, self.entries[-1].ordinal + 1 if self.entries else 0)
@@ -213,7 +210,7 @@ class Transcript:
         self._spoil(0)
 
     def _estimate_one(self, entry: Entry) -> None:
-        entry.revision += 1
+        entry.revision = next(self._revisions)
         entry.references = {}
         entry.parts = None if is_markdown(entry.item) else WHOLE
         entry.heights = [estimated_height(entry.item, self.width, entry.is_open)]
