@@ -322,7 +322,7 @@ asyncio.run(main())
 """
 
 
-async def test_killed_before_the_rename_the_old_content_stands(shop: Workshop) -> None:
+def test_killed_before_the_rename_the_old_content_stands(shop: Workshop) -> None:
     path = shop.put("k.txt", "old\n")
     done = subprocess.run([sys.executable, "-c", KILLED, str(shop.folder)], cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGKILL

@@ -82,6 +82,7 @@ async def test_a_file_of_over_ten_megabytes_is_read_in_part(shop: Workshop) -> N
 @pytest.mark.parametrize(
     ("data", "code"),
     [(b"\x7fELF\0\0\1", "binary_file"), (bytes(range(1, 32)) * 20, "binary_file")],
+    ids=["program", "controls"],
 )
 async def test_a_binary_file_is_refused(shop: Workshop, data: bytes, code: str) -> None:
     shop.put("a.bin", data)
@@ -140,7 +141,9 @@ async def test_an_image_is_shown(shop: Workshop) -> None:
     assert (result.details["width"], result.details["height"]) == (3, 2)
 
 
-@pytest.mark.parametrize("data", [png(9000, 50), png(1, 1, padding=6_000_000)])
+@pytest.mark.parametrize(
+    "data", [png(9000, 50), png(1, 1, padding=6_000_000)], ids=["wide", "heavy"]
+)
 async def test_an_image_that_no_model_takes_is_refused(shop: Workshop, data: bytes) -> None:
     shop.put("a.png", data)
     assert (await shop.failure("Read", file_path="a.png")).code == "too_large"

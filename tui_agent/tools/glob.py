@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import ClassVar
@@ -69,7 +70,7 @@ class Glob:
             folder = judged_path(context, _base(args, pattern))
             by_folder.setdefault(folder, []).append(pattern)
         searcher = Searcher(context.environment, self._files.own_files())
-        found: dict[Path, None] = {}
+        found: dict[str, None] = {}
         notes: list[str] = []
         for folder, patterns in by_folder.items():
             if not folder.is_dir():
@@ -77,7 +78,8 @@ class Glob:
                 continue
             listing = await searcher.files(folder)
             notes += [listing.note] if listing.note else []
-            found.update(dict.fromkeys(_matching(folder, listing.data, patterns)))
+            names = await asyncio.to_thread(_matching, folder, listing.data, patterns)
+            found.update(dict.fromkeys(names))
         return _result(args, context.folder, list(found), notes)
 
 
@@ -85,23 +87,26 @@ def _base(args: GlobInput, pattern: FilePattern) -> str:
     return os.path.join(args.path or ".", pattern.base)
 
 
-def _matching(folder: Path, listing: bytes, patterns: list[FilePattern]) -> list[Path]:
+def _matching(folder: Path, listing: bytes, patterns: list[FilePattern]) -> list[str]:
+    """Absolute names; plain strings, as there may be hundreds of thousands."""
+    start = os.path.join(folder, "")
     found = []
-    for raw in listing.split(b"\0"):
-        name = os.fsdecode(raw).removeprefix("./")
-        if name and any(matches(p.segments, name.split("/")) for p in patterns):
-            found.append(folder / name)
+    for name in os.fsdecode(listing).split("\0"):
+        relative = name.removeprefix("./")
+        parts = relative.split("/")
+        if relative and any(matches(pattern.segments, parts) for pattern in patterns):
+            found.append(start + relative)
     return found
 
 
-def _result(args: GlobInput, folder: Path, found: list[Path], notes: list[str]) -> ToolResult:
+def _result(args: GlobInput, folder: Path, found: list[str], notes: list[str]) -> ToolResult:
     paths = sorted(found)
     if len(paths) <= _DATED:
         paths.sort(key=_modified, reverse=True)
     names: list[str] = []
     used = 0
     for path in paths[:_SHOWN]:
-        name = shown(path, folder)
+        name = shown(Path(path), folder)
         used += len(name) + 1
         if used > CONTENT_CHARS - 500:
             break
@@ -119,8 +124,8 @@ def _result(args: GlobInput, folder: Path, found: list[Path], notes: list[str]) 
     return text_result("\n".join([*lines, *(f"[{note}]" for note in notes)]), details)
 
 
-def _modified(path: Path) -> int:
+def _modified(path: str) -> int:
     try:
-        return path.lstat().st_mtime_ns
+        return os.lstat(path).st_mtime_ns
     except OSError:
         return 0  # gone since it was listed

@@ -55,6 +55,10 @@ def expanded(pattern: str) -> tuple[str, ...]:
 
 def matches(segments: Sequence[str], parts: Sequence[str]) -> bool:
     """Whether a path, as its parts, is what `segments` describe."""
+    if len(segments) == 1 and segments[0] != _ANY_FOLDERS:
+        return len(parts) == 1 and _is_name(segments[0], parts[0])
+    if not parts or not (segments[-1] == _ANY_FOLDERS or _is_name(segments[-1], parts[-1])):
+        return False  # most files of a folder are told by their name
     states = set(_with_skips(segments, 0))
     for part in parts:
         following: set[int] = set()

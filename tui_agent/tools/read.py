@@ -141,45 +141,50 @@ def _part(descriptor: int, size: int, first: int, limit: int) -> _Lines:
             " one-byte encodings and UTF-8 can be read in part.",
         )
     found: list[str] = []
-    number, note = 1, ""
-    for piece, is_end in _line_pieces(descriptor):
+    total, note = 0, ""
+    for number, piece in _line_pieces(descriptor, first):
+        if piece is None:
+            note = f"Reading stopped after {_SCAN_BYTES:,} bytes."
+            continue
+        total = number
         if number >= first:
             found.append(piece.decode(codec, errors="replace"))
-        number += 1
         if len(found) >= limit:
-            break
-        if not is_end:
-            note = f"Reading stopped after {_SCAN_BYTES:,} bytes."
-    else:
-        return _Lines(first, found, None if note else number - 1, note)
-    return _Lines(first, found, None, f"The file has {size:,} bytes.")
+            return _Lines(first, found, None, f"The file has {size:,} bytes.")
+    return _Lines(first, found, None if note else total, note)
 
 
-def _line_pieces(descriptor: int) -> Iterator[tuple[bytes, bool]]:
-    """The start of each line, without its end, and whether the line was seen to its end."""
+def _line_pieces(descriptor: int, first: int) -> Iterator[tuple[int, bytes | None]]:
+    """Lines by number, without their ends and cut: those from `first` on, and the last in any case.
+    A piece of `None` says that reading stopped before the end of the file."""
     line = bytearray()
-    scanned = 0
-    has_line = False
+    number, scanned, has_rest = 1, 0, False
     for chunk in chunks_of(descriptor):
         scanned += len(chunk)
-        start = 0
+        start, ends = 0, chunk.count(b"\n")
+        if ends and number + ends < first:
+            # all of it lies before what is wanted: counting is enough
+            number += ends
+            start = chunk.rfind(b"\n") + 1
+            line.clear()
+            yield number - 1, b""
         while (end := chunk.find(b"\n", start)) >= 0:
             line += chunk[start : min(end, start + _LINE_BYTES)]
-            yield bytes(line[:_LINE_BYTES]), True
+            yield number, bytes(line[:_LINE_BYTES])
             line.clear()
-            has_line = False
+            number += 1
             start = end + 1
-        if start < len(chunk):
-            has_line = True
+        has_rest = start < len(chunk) or (has_rest and not ends)
         if len(line) < _LINE_BYTES:
             line += chunk[start : start + _LINE_BYTES]
         if is_binary(bytes(line)):
             raise FileError(FileErrorCode.BINARY_FILE, "The file is binary further on.")
         if scanned >= _SCAN_BYTES:
-            yield bytes(line[:_LINE_BYTES]), False
+            yield number, bytes(line[:_LINE_BYTES])
+            yield number, None
             return
-    if has_line:
-        yield bytes(line[:_LINE_BYTES]), True
+    if has_rest:
+        yield number, bytes(line[:_LINE_BYTES])
 
 
 def _lines_result(path: Path, folder: Path, found: _Lines, size: int) -> ToolResult:

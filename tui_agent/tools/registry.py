@@ -123,6 +123,8 @@ def _damaged_field(value: Json, name: str = "input") -> str | None:
             for item in value:
                 if found := _damaged_field(item, name):
                     return found
+        case _:
+            pass  # a number, a truth value or nothing
     return None
 
 
