@@ -233,7 +233,7 @@ COMMANDS: tuple[Command, ...] = (
         lambda t, text: t.set_mode(text),
         (),
         "mode",
-        "ask | accept-edits | plan",
+        "MODE",
     ),
     Command("model", "Choose the model", lambda t, text: t.pick_model(text), (), "model", "[NAME]"),
     Command(

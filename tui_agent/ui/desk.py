@@ -115,7 +115,7 @@ class Desk:
             )
 
         self._stage.open_screen(
-            Picker("Inbox", rows, empty="Nothing needs you.", keys="Enter decides   Esc closes"),
+            Picker("Inbox", rows, empty="Nothing needs you.", does="decides"),
             self._open_item_by_id,
         )
 
@@ -318,7 +318,7 @@ class Desk:
                 "Queued messages",
                 rows,
                 empty="Nothing is queued.",
-                keys="Enter takes one back into the composer   Esc closes",
+                does="takes it back into the composer",
             ),
             taken,
         )
@@ -459,7 +459,7 @@ class Desk:
                 "Sessions",
                 rows,
                 empty="No session matches.",
-                keys="Enter switches; the other goes on   Ctrl+N new   Esc closes",
+                does="switches; the one shown goes on",
             ),
             picked,
         )
@@ -471,7 +471,7 @@ class Desk:
     async def _doctor(self) -> None:
         checks = await self._operations.doctor()
         lines = [part for check in checks for part in _check_lines(check, self._screen)]
-        self._stage.open_screen(ReadingScreen(line("Doctor"), lambda: lines))
+        self._stage.open_screen(ReadingScreen(line(Piece("Doctor", Tone.STRONG)), lambda: lines))
 
     def interrupt_agent(self, session_id: str) -> None:
         """End the turn of one agent."""

@@ -65,6 +65,16 @@ def note(text: str) -> Line:
     return Line((Piece(text, Tone.MUTED),))
 
 
+def keys_line(*keys: tuple[str, str]) -> Line:
+    """Keys and what they do."""
+    pieces: list[Piece] = []
+    for key, does in keys:
+        if pieces:
+            pieces.append(Piece("   "))
+        pieces.extend((Piece(key, Tone.ACCENT), Piece(f" {does}", Tone.MUTED)))
+    return Line(tuple(pieces))
+
+
 def fit(content: Line, width: int) -> tuple[Piece, ...]:
     """The pieces of `content`, made safe and exactly `width` cells wide."""
     if width <= 0:

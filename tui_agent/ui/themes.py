@@ -46,7 +46,13 @@ DARK = Theme(
         "block-cursor-background": "#263448",
         "block-cursor-foreground": "#f3f6fa",
         "block-cursor-text-style": "none",
-        "footer-key-foreground": "#8ab4f8",
+        "scrollbar": "#323c4a",
+        "scrollbar-hover": "#4a586b",
+        "scrollbar-active": "#7f9cc7",
+        "scrollbar-background": "#171c24",
+        "scrollbar-background-hover": "#171c24",
+        "scrollbar-background-active": "#171c24",
+        "scrollbar-corner-color": "#171c24",
     },
 )
 
@@ -79,7 +85,13 @@ LIGHT = Theme(
         "block-cursor-background": "#dde6f3",
         "block-cursor-foreground": "#0d1117",
         "block-cursor-text-style": "none",
-        "footer-key-foreground": "#1f5fbf",
+        "scrollbar": "#d3cec3",
+        "scrollbar-hover": "#b5ae9f",
+        "scrollbar-active": "#6f8fbf",
+        "scrollbar-background": "#f5f3ee",
+        "scrollbar-background-hover": "#f5f3ee",
+        "scrollbar-background-active": "#f5f3ee",
+        "scrollbar-corner-color": "#f5f3ee",
     },
 )
 

@@ -16,7 +16,7 @@ from textual.widgets import Input, TextArea
 
 from tui_agent.ui.dialogs.guarded import GUARD_SECONDS, GuardedDialog
 from tui_agent.ui.dialogs.previews import preview_lines
-from tui_agent.ui.lines import Line, Piece, Tone, line, note
+from tui_agent.ui.lines import Line, Piece, Tone, keys_line, line, note
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
 from tui_agent.vocabulary.blocks import JsonObject
@@ -188,15 +188,15 @@ class ApprovalDialog(GuardedDialog):
             case Step.RULE:
                 return [
                     note("Always allow what this rule matches, in this project. Edit it first."),
-                    _keys((("Enter", "store the rule and allow"), ("Esc", "back"))),
+                    keys_line(("Enter", "store the rule and allow"), ("Esc", "back")),
                 ]
             case Step.COMMENT:
                 return [
                     note("It is denied, the model reads this and goes on."),
-                    _keys((("Enter", "deny and say so"), ("Esc", "back"))),
+                    keys_line(("Enter", "deny and say so"), ("Esc", "back")),
                 ]
             case Step.EDITING:
-                return [_keys((("Ctrl+S", "allow once as edited"), ("Esc", "back")))]
+                return [keys_line(("Ctrl+S", "allow once as edited"), ("Esc", "back"))]
             case Step.CHOOSING:
                 return self._choice_lines()
 
@@ -235,15 +235,6 @@ def edited_input(tool_input: JsonObject, text: str) -> JsonObject:
     return value
 
 
-def _keys(keys: tuple[tuple[str, str], ...]) -> Line:
-    pieces: list[Piece] = []
-    for key, does in keys:
-        if pieces:
-            pieces.append(Piece("   "))
-        pieces.extend((Piece(key, Tone.ACCENT), Piece(f" {does}")))
-    return Line(tuple(pieces))
-
-
 def _rows(keys: list[tuple[str, str]], width: int) -> list[Line]:
     """The keys in as few lines as fit the width."""
     rows: list[list[tuple[str, str]]] = [[]]
@@ -255,4 +246,4 @@ def _rows(keys: list[tuple[str, str]], width: int) -> list[Line]:
             used = 0
         rows[-1].append((key, does))
         used += size
-    return [_keys(tuple(row)) for row in rows]
+    return [keys_line(*row) for row in rows]

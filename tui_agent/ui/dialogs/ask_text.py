@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tui_agent.ui.lines import Line, line
+from tui_agent.ui.lines import Line, Piece, Tone, keys_line, line
 from tui_agent.ui.widgets.line_bar import LineBar
 
 
@@ -24,9 +24,9 @@ class AskText(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Title, field, keys."""
         with Vertical(id="dialog"):
-            yield LineBar(line(self._title), id="dialog-head")
+            yield LineBar(line(Piece(self._title, Tone.STRONG)), id="dialog-head")
             yield Input(self._value, placeholder=self._placeholder, id="dialog-field")
-            yield LineBar(line("Enter takes it   Esc closes"), id="dialog-choices")
+            yield LineBar(keys_line(("Enter", "takes it"), ("Esc", "closes")), id="dialog-choices")
 
     def on_mount(self) -> None:
         """Ready to write."""
@@ -56,7 +56,7 @@ class Confirm(ModalScreen[bool]):
         """What would happen, and the two keys."""
         with Vertical(id="dialog"):
             yield LineBar(*self._lines, id="dialog-head")
-            yield LineBar(line(f"y {self._yes}   Esc closes"), id="dialog-choices")
+            yield LineBar(keys_line(("y", self._yes), ("Esc", "closes")), id="dialog-choices")
 
     def on_key(self, event: events.Key) -> None:
         """Only y is a yes."""

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tui_agent.ui.lines import Row, line
+from tui_agent.ui.lines import Piece, Row, Tone, keys_line, line
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.row_list import RowList
 
@@ -24,23 +24,23 @@ class Picker(ModalScreen[str | None]):
         rows_for: Callable[[str], tuple[Row, ...]],
         *,
         empty: str,
-        keys: str = "Enter opens   Esc closes",
+        does: str = "takes it",
         filter_hint: str = "type to filter",
     ) -> None:
         super().__init__()
         self._title = title
         self._rows_for = rows_for
         self._empty = empty
-        self._key_words = keys
+        self._does = does
         self._filter_hint = filter_hint
 
     def compose(self) -> ComposeResult:
         """Title, filter, list, keys."""
         with Vertical(id="dialog", classes="tall"):
-            yield LineBar(line(self._title), id="dialog-head")
+            yield LineBar(line(Piece(self._title, Tone.STRONG)), id="dialog-head")
             yield Input(placeholder=self._filter_hint, id="dialog-field")
             yield RowList(empty=self._empty, id="dialog-options")
-            yield LineBar(line(self._key_words), id="dialog-choices")
+            yield LineBar(keys_line(("Enter", self._does), ("Esc", "closes")), id="dialog-choices")
 
     def on_mount(self) -> None:
         """Show everything, ready to filter."""

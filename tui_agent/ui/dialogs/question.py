@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from tui_agent.ui.dialogs.approval import Decide
 from tui_agent.ui.dialogs.guarded import GUARD_SECONDS, GuardedDialog
-from tui_agent.ui.lines import Line, Piece, Row, Tone, body, line
+from tui_agent.ui.lines import Line, Piece, Row, Tone, body, keys_line, line
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
 from tui_agent.ui.widgets.row_list import RowList
@@ -152,14 +152,13 @@ class QuestionDialog(GuardedDialog):
         )
         self._text.set_lines(body(self._question.text, Tone.STRONG))
         self._show_options()
-        keys = ["Enter", " takes it   ", "Tab", " own answer   ", "Esc", " later"]
+        keys = [("Tab", "own answer"), ("Esc", "later")]
         if self._question.takes_several:
-            keys = ["Space", " marks   ", "Enter", " takes the marked   ", *keys[2:]]
-        pieces = [
-            Piece(text, Tone.ACCENT if at % 2 == 0 else Tone.TEXT) for at, text in enumerate(keys)
-        ]
+            keys = [("Space", "marks"), ("Enter", "takes the marked"), *keys]
+        else:
+            keys = [("Enter", "takes it"), *keys]
         problem = (line(Piece(self._problem, Tone.FAILED)),) if self._problem else ()
-        self._keys.set_lines(*problem, Line(tuple(pieces)))
+        self._keys.set_lines(*problem, keys_line(*keys))
 
     def _show_options(self) -> None:
         rows = tuple(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from tui_agent.text import cell_width
+from tui_agent.text import cell_width, exact, truncate
 from tui_agent.ui.commands import Command
 from tui_agent.ui.lines import Line, Piece, Tone
 from tui_agent.ui.marks import Mark, Marks
@@ -46,36 +46,44 @@ def header_line(
     return Line(tuple(left), (*right, *lamp_pieces, Piece(" ")))
 
 
-def status_right(session: SessionView | None) -> tuple[Piece, ...]:
-    """Context, tokens, cost, model, mode."""
+def status_meters(session: SessionView | None) -> list[Piece]:
+    """Mode, context, tokens, cost, model: the most wanted first."""
     if session is None:
-        return ()
-    parts: list[Piece] = []
+        return []
+    meters = [Piece(session.mode.value, Tone.ACCENT)]
     if session.context_used is not None and session.window:
         share = round(100 * session.context_used / session.window)
-        tone = Tone.WAITING if share >= 80 else Tone.MUTED
-        parts.append(Piece(f"ctx {share}%", tone))
+        meters.append(Piece(f"ctx {share}%", Tone.WAITING if share >= 80 else Tone.MUTED))
     if session.usage.total:
-        parts.append(Piece(f"{tokens(session.usage.total)} tok", Tone.MUTED))
+        meters.append(Piece(f"{tokens(session.usage.total)} tok", Tone.MUTED))
     if session.cost is not None:
-        parts.append(Piece(money(session.cost), Tone.MUTED))
-    parts.append(Piece(session.model.model, Tone.MUTED))
-    parts.append(Piece(session.mode.value, Tone.ACCENT))
-    spaced: list[Piece] = []
-    for part in parts:
-        if spaced:
-            spaced.append(Piece("  ", Tone.MUTED))
-        spaced.append(part)
-    return tuple(spaced)
+        meters.append(Piece(money(session.cost), Tone.MUTED))
+    meters.append(Piece(session.model.model, Tone.MUTED))
+    return meters
 
 
 def status_line(waiting: tuple[Piece, ...], session: SessionView | None, width: int) -> Line:
-    """What is waited for at the left, the meters at the right, as many as there is room for."""
-    meters = list(status_right(session))
-    used = sum(cell_width(piece.text) for piece in waiting) + 3
-    while meters and used + sum(cell_width(piece.text) for piece in meters) > width:
-        del meters[:2]
-    return Line((Piece(" "), *waiting), (*meters, Piece(" ")))
+    """What is waited for at the left, the meters at the right, as many as there is room for. Of
+    the words at the left the first piece is cut if it must be; since when and the key never."""
+    meters = status_meters(session)
+    while len(meters) > 1 and _width(waiting) + _meters_width(meters) > width - 3:
+        meters.pop()
+    if meters and _width(waiting[1:]) + _meters_width(meters) > width - 24:
+        meters.clear()
+    room = width - 3 - _width(waiting[1:]) - _meters_width(meters)
+    cut = (Piece(truncate(exact(waiting[0].text), max(8, room)), waiting[0].tone), *waiting[1:])
+    right: list[Piece] = []
+    for at in sorted(range(len(meters)), key=lambda at: at == 0):
+        right.extend((Piece("  "), meters[at]))
+    return Line((Piece(" "), *cut), (*right[1:], Piece(" ")) if right else ())
+
+
+def _width(pieces: tuple[Piece, ...] | list[Piece]) -> int:
+    return sum(cell_width(exact(piece.text)) for piece in pieces)
+
+
+def _meters_width(meters: list[Piece]) -> int:
+    return _width(meters) + 2 * len(meters)
 
 
 def tab_line(tabs: tuple[tuple[str, str, int], ...], shown: str) -> Line:

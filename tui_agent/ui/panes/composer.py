@@ -15,6 +15,9 @@ from textual.widgets import TextArea
 
 from tui_agent.ui.commands import completions
 
+PLACEHOLDER = "Ask for a change, or type / for commands"
+SHORT_PLACEHOLDER = "Type here; / for commands"
+
 
 class Composer(TextArea):
     """The input at the bottom of the workspace."""
@@ -43,7 +46,7 @@ class Composer(TextArea):
             show_line_numbers=False,
             highlight_cursor_line=False,
             compact=True,
-            placeholder="Ask for a change, or type / for commands",
+            placeholder=PLACEHOLDER,
         )
         self.sent: tuple[str, ...] = ()
         """What was sent in this session, oldest first."""

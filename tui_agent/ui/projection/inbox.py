@@ -68,6 +68,8 @@ class Inbox:
 
 def title_of(item: PendingItem) -> str:
     """What is asked, in one line."""
+    if item.kind is PendingKind.QUESTION:
+        return subject_of(item.input) or "a question"
     return f"{item.tool} {subject_of(item.input)}".strip()
 
 

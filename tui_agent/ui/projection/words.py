@@ -11,10 +11,10 @@ from tui_agent.vocabulary.states import DoneReason
 
 _SUBJECT_KEYS = (
     "command",
-    "file_path",
-    "path",
     "pattern",
     "query",
+    "file_path",
+    "path",
     "url",
     "description",
     "skill",

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widgets import Input
 
-from tui_agent.ui.lines import Line, Piece, Tone
+from tui_agent.ui.lines import Line, Piece, Tone, keys_line
 from tui_agent.ui.marks import Marks
 from tui_agent.ui.panes.conversation_pane import ConversationPane
 from tui_agent.ui.projection.session import SessionView
@@ -59,13 +59,10 @@ class AgentScreen(Screen[None]):
         yield self._head
         yield self._pane
         yield Input(placeholder="message to this agent", id="agent-field")
-        keys = (("Esc", "back"), ("F8", "interrupt it"), ("F2", "decide what it asks"))
-        pieces = [
-            piece
-            for key, does in keys
-            for piece in (Piece(f" {key}", Tone.ACCENT), Piece(f" {does}  ", Tone.MUTED))
-        ]
-        yield LineBar(Line(tuple(pieces)), id="status")
+        yield LineBar(
+            keys_line(("Esc", "back"), ("F8", "interrupt it"), ("F2", "decide what it asks")),
+            id="status",
+        )
 
     def on_mount(self) -> None:
         """Show what there is."""

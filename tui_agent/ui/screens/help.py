@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from tui_agent.ui.commands import COMMANDS, COMPOSER_KEYS, DIALOG_KEYS, key_words
-from tui_agent.ui.lines import Line, Piece, Tone, line, note
+from tui_agent.ui.lines import Line, Piece, Tone, keys_line, line, note
 from tui_agent.ui.marks import Mark, Marks
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
@@ -55,9 +55,11 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Title, text, keys."""
         with Vertical(id="dialog", classes="wide tall"):
-            yield LineBar(line("Help"), id="dialog-head")
+            yield LineBar(line(Piece("Help", Tone.STRONG)), id="dialog-head")
             yield Pager(help_lines(self._marks), id="dialog-body")
-            yield LineBar(line("Ctrl+P searches commands   Esc closes"), id="dialog-choices")
+            yield LineBar(
+                keys_line(("Ctrl+P", "searches commands"), ("Esc", "closes")), id="dialog-choices"
+            )
 
     def on_mount(self) -> None:
         """Ready to scroll."""
@@ -80,5 +82,5 @@ def _one(keys: str, does: str) -> Line:
 
 def _two(keys: str, slash: str, does: str) -> Line:
     return line(
-        Piece(f" {keys:<10}", Tone.ACCENT), Piece(f" {slash:<14}", Tone.TEXT), Piece(f" {does}")
+        Piece(f" {keys:<10}", Tone.ACCENT), Piece(f" {slash:<18}", Tone.TEXT), Piece(f" {does}")
     )

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from tui_agent.ui.lines import Line, line
+from tui_agent.ui.lines import Line, keys_line
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
 
@@ -27,7 +27,9 @@ class ReadingScreen(ModalScreen[None]):
         with Vertical(id="dialog", classes="wide tall"):
             yield LineBar(self._title, id="dialog-head")
             yield Pager(self._lines(), id="dialog-body")
-            yield LineBar(line("Up Down PageUp PageDown read   Esc closes"), id="dialog-choices")
+            yield LineBar(
+                keys_line(("Up Down PgUp PgDn", "read"), ("Esc", "closes")), id="dialog-choices"
+            )
 
     def on_mount(self) -> None:
         """Ready to scroll."""

@@ -16,7 +16,7 @@ from tui_agent.ui.commands import completions
 from tui_agent.ui.lines import Row, line
 from tui_agent.ui.marks import Marks
 from tui_agent.ui.panes import bars
-from tui_agent.ui.panes.composer import Composer
+from tui_agent.ui.panes.composer import PLACEHOLDER, SHORT_PLACEHOLDER, Composer
 from tui_agent.ui.panes.conversation_pane import ConversationPane
 from tui_agent.ui.projection.activity import activity_rows
 from tui_agent.ui.projection.agents import agent_rows
@@ -85,6 +85,7 @@ class WorkspaceScreen(Screen[None]):
         self._side = self.query_one("#side", Vertical)
         self._desk = self.query_one("#desk", Vertical)
         self.sessions.border_title = "Sessions"
+        self.conversation.border_title = "Conversation"
         self.activity.border_title = "Activity"
         self.agents.border_title = "Agents"
         self.place_panes()
@@ -165,6 +166,9 @@ class WorkspaceScreen(Screen[None]):
         self.agents.display = is_shown(Pane.AGENTS)
         self._side.display = is_shown(Pane.ACTIVITY) or is_shown(Pane.AGENTS)
         self._desk.display = not (plan.has_tabs and is_shown(Pane.SESSIONS))
+        for pane in (self.sessions, self.conversation, self.activity, self.agents, self._side):
+            pane.set_class(plan.has_tabs, "bare")
+        self.composer.placeholder = PLACEHOLDER if self.size.width >= 60 else SHORT_PLACEHOLDER
         self.sessions.styles.width = plan.sessions_width or "1fr"
         self._side.styles.width = plan.side_width or "1fr"
         self.redraw()
@@ -205,7 +209,6 @@ class WorkspaceScreen(Screen[None]):
         self._draw_above(session)
         if session is not None:
             self.composer.sent = tuple(session.sent)
-            self.conversation.border_title = "Conversation"
 
     def _draw_lists(self, session: SessionView | None, now: float) -> None:
         listed = self._state.sessions.all()
