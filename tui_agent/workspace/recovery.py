@@ -62,7 +62,7 @@ class Recovery:
         runs = batch[1] if batch is not None else ()
         if any(run.state in (CallState.ASKED, CallState.WAITING) for run in runs):
             await self._end(turn, await self._pause_reason(session))
-        elif all(run.state.is_settled for run in runs):
+        elif all(run.state.is_settled for run in runs) and not _is_stopped(runs):
             await self._close(session, runs, turn)
         else:
             await self._end(turn, DoneReason.ERROR)
@@ -152,6 +152,12 @@ class Recovery:
             created=self.clock.wall(),
             turn_id=turn_id,
         )
+
+
+def _is_stopped(runs: tuple[ToolRun, ...]) -> bool:
+    """Whether a plain No is in the batch: it stays open, for the turn that goes on with it must end
+    as denied, like one that was there to hear it."""
+    return any(run.verdict is not None and run.verdict.stop for run in runs)
 
 
 def _clock_text(seconds: float | None) -> str:
