@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -152,7 +153,7 @@ def _turn(told: Sequence[Event]) -> Iterable[str]:
     if len(dones) != 1 or own[-1] is not dones[0]:
         yield f"done is told {len(dones)} times or not last: {[e.type for e in own[-3:]]}"
     states = [event for event in own if isinstance(event, StateEvent)]
-    for first, second in zip(states, states[1:], strict=False):
+    for first, second in itertools.pairwise(states):
         if first.to is not second.from_:
             yield f"went to {first.to} and left {second.from_}"
     if not states or states[-1].to is not LoopState.DONE:
