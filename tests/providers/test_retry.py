@@ -67,6 +67,9 @@ class FailingClient:
         finally:
             self.closed += 1
 
+    async def prepare(self) -> None:
+        return None
+
     async def models(self) -> tuple[ListedModel, ...]:
         return ()
 

@@ -107,6 +107,10 @@ class ModelClient(Protocol):
         """Run one call. Raises `ProviderError`; closing the iterator closes the connection."""
         ...
 
+    async def prepare(self) -> None:
+        """Load what the first call needs, so that it need not wait; never opens a connection."""
+        ...
+
     async def models(self) -> tuple[ListedModel, ...]:
         """What the provider offers. Raises `ProviderError`."""
         ...

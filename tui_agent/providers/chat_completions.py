@@ -71,6 +71,10 @@ class ChatClient:
             async for item in items:
                 yield item
 
+    async def prepare(self) -> None:
+        """Import the SDK and build its client."""
+        await self._client.get()
+
     async def models(self) -> tuple[ListedModel, ...]:
         """What the server offers. Raises `ProviderError`."""
         try:

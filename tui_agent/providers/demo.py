@@ -55,6 +55,9 @@ class DemoClient:
         stop = StopReason.TOOL_USE if reply.calls else StopReason.END_TURN
         yield StreamEnd(blocks, stop, _usage(request, blocks))
 
+    async def prepare(self) -> None:
+        """There is nothing to load."""
+
     async def models(self) -> tuple[ListedModel, ...]:
         """Its one script."""
         return (ListedModel("demo", "Guided tour, no model"),)

@@ -128,12 +128,9 @@ class Deciding:
 
     async def _go_on(self, item: PendingItem, is_waiting: bool) -> bool:
         """Wake the turn that waits for this item, or resume the tree that nobody runs."""
-        runner = self.desk.runner(item.session_id)
-        if runner is not None and runner.is_busy:
-            runner.wake()
-            return True
-        root = self.desk.runner(item.agent_path[0])
-        if root is not None and root.is_busy:
+        live = [self.desk.runner(session_id) for session_id in item.agent_path]
+        takers = [runner for runner in live if runner is not None and runner.wake()]
+        if takers:
             return True
         return False if is_waiting else await self.desk.try_resume(item.agent_path[0])
 

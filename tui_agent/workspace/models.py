@@ -7,6 +7,7 @@ once per provider and address and shared by all sessions. No key is ever part of
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -27,6 +28,8 @@ from tui_agent.vocabulary.agents import ModelChoice, ModelFacts
 from tui_agent.vocabulary.errors import ProviderError, UsageError, UserError
 from tui_agent.vocabulary.records import SessionRecord
 from tui_agent.workspace.api import OfferedModel
+
+log = logging.getLogger(__name__)
 
 COMPATIBLE = "compatible"
 LOCAL_SERVERS = {
@@ -99,6 +102,14 @@ class ModelBroker:
         """What is known about a model, the person's settings laid over the catalogue."""
         entry = self._settings.models.get(choice.model)
         return facts_for(choice, _overrides(entry) if entry else None)
+
+    async def prepare(self) -> None:
+        """Load what the first call of a new session needs; a choice that cannot be used is not a
+        problem until it is used."""
+        try:
+            await self.client(self.default_choice()).prepare()
+        except UserError as error:
+            log.info("the model was not prepared: %s", error)
 
     async def offered(self) -> tuple[OfferedModel, ...]:
         """Everything that could be picked now, the demo last."""

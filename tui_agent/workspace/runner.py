@@ -107,6 +107,8 @@ class SessionRunner:
         self._ledger = ledger
         self._policy_denies = policy_denies
         self._task: asyncio.Task[None] | None = None
+        self._is_active = False
+        self._stop: StopKind | None = None
         self._compaction: asyncio.Task[None] | None = None
         self._running_calls: dict[str, str] = {}
         self._starting = asyncio.Lock()
@@ -123,7 +125,7 @@ class SessionRunner:
     @property
     def is_busy(self) -> bool:
         """Whether a turn or a compaction runs, or is about to."""
-        return any(task is not None and not task.done() for task in (self._task, self._compaction))
+        return self._is_active or self._compaction is not None
 
     async def submit(self, text: str, *, after_turn: bool = False) -> None:
         """A prompt; queued while something runs. Raises `ConflictError` when a batch is open."""
@@ -151,16 +153,16 @@ class SessionRunner:
             if await self._store.open_batch(self.id) is not None:
                 self._launch(await self._turn(Trigger.DECISION, LoopState.EXECUTING, resumes))
                 return
+            queued = await self._store.queue(self.id)
+            if queued:
+                await self._begin(queued[0].text, Trigger.QUEUE, dequeue=queued[0].id)
+                return
             messages = await self._store.messages(self.id, last=1)
             if messages and messages[-1].role == "user":
                 self._launch(await self._turn(Trigger.RESUME, LoopState.THINKING, resumes))
                 return
             if last is not None and last.reason is DoneReason.MAX_TURNS:
                 await self._begin("Go on.", Trigger.PROMPT)
-                return
-            queued = await self._store.queue(self.id)
-            if queued:
-                await self._begin(queued[0].text, Trigger.QUEUE, dequeue=queued[0].id)
                 return
             raise ConflictError("there is nothing to go on with: type a prompt")
 
@@ -184,25 +186,33 @@ class SessionRunner:
                 raise ConflictError("the session is being compacted already")
             if await self._store.open_batch(self.id) is not None:
                 raise ConflictError("calls of the last reply are still open: decide them first")
+            self._stop = None
             self._compaction = asyncio.create_task(
                 self._compact(focus), name=f"compaction of {self.id}"
             )
 
     async def stop(self, kind: StopKind) -> None:
         """End what runs, and return when it has ended."""
-        if self._compaction is not None and not self._compaction.done():
+        self._stop = kind
+        if self._compaction is not None:
+            # what was queued meanwhile may start now: it is not what was to be stopped
             self._compaction.cancel()
             await asyncio.gather(self._compaction, return_exceptions=True)
+            return
         if self.turn is not None:
             self.turn.request_stop(kind)
         if self._task is not None:
             await asyncio.shield(asyncio.gather(self._task, return_exceptions=True))
 
-    def wake(self) -> None:
-        """A decision about one of this session's calls was stored."""
+    def wake(self) -> bool:
+        """A decision about a call of this session or of its children was stored; tells whether what
+        runs here takes it up, also when it is just about to end as pending."""
+        if not self._is_active:
+            return False
         if self.turn is not None:
             self.turn.wake.set()
         self._was_decided = True
+        return True
 
     async def finished(self) -> DoneEvent | None:
         """Wait until nothing runs any more; the last turn's end."""
@@ -261,6 +271,7 @@ class SessionRunner:
 
     def _launch(self, turn: Turn) -> None:
         self.turn = turn
+        self._is_active, self._stop = True, None
         self._last_done = None
         self._set_phase(Phase.RUNNING, PhaseLabel.PREPARING)
         self._task = asyncio.create_task(self._run(turn), name=f"session {self.id}")
@@ -273,12 +284,14 @@ class SessionRunner:
             while following is not None:
                 in_a_row += 1
                 await self._follow(following)
-                following = await self._next_turn(in_a_row)
+                async with self._starting:  # a prompt comes before this look, or after the end
+                    following = await self._next_turn(in_a_row)
+                    self._is_active = following is not None
         except Exception as error:  # the session must come to rest and say why, whatever failed
             log.exception("session %s failed", self.id)
             self._publish(ErrorEvent(message=f"the session failed: {error}"))
         finally:
-            self.turn = None
+            self.turn, self._is_active = None, False
             self._running_calls.clear()
             await self.refresh_phase()
 
@@ -294,16 +307,19 @@ class SessionRunner:
         """The turn that starts by itself: with a queued message after a genuine end, or with a
         batch whose last decision came while its turn was ending as pending."""
         ended = self._last_done
-        if ended is None:
+        if ended is None or self._stop is not None:
             return None
-        if ended.reason in PAUSES and self._was_decided:
-            return await self._decided_turn()
+        while ended.reason in PAUSES and self._was_decided:
+            if (turn := await self._decided_turn()) is not None:
+                return turn
         if ended.reason is not DoneReason.MODEL_STOP:
             return None
         queued = await self._store.queue(self.id)
         if not queued or in_a_row >= MOST_TURNS_IN_A_ROW:
             return None
         turn = await self._turn(Trigger.QUEUE, LoopState.THINKING, None)
+        if self._stop is not None:
+            return None
         await self._append_prompt(turn, queued[0].text, queued[0].id)
         return turn
 
@@ -334,14 +350,16 @@ class SessionRunner:
         except UserError as error:
             self._publish(ErrorEvent(message=str(error)))
         finally:
-            self._compaction = None
+            async with self._starting:
+                self._compaction = None
+                if self._stop is not StopKind.CLOSING:
+                    await self._start_queued()
             await self.refresh_phase()
-            await self._start_queued()
 
     async def _start_queued(self) -> None:
         """What was queued while the session was compacted starts now."""
         queued = await self._store.queue(self.id)
-        if queued and not self.is_busy:
+        if queued:
             await self._begin(queued[0].text, Trigger.QUEUE, dequeue=queued[0].id)
 
     # --- the phase ------------------------------------------------------------------------------
@@ -382,13 +400,15 @@ class SessionRunner:
 
     async def refresh_phase(self) -> None:
         """Compute the phase of a session in which nothing runs."""
-        if self.turn is not None:
+        if self.is_busy:
             return
         try:
             waiting_for = await resting_reason(self._store, self.id)
         except UserError as error:
             log.warning("the phase of %s could not be computed: %s", self.id, error)
             waiting_for = ""
+        if self.is_busy:
+            return  # something began while the rows were read, and tells its own phase
         if waiting_for:
             self._set_phase(Phase.REQUIRES_ACTION, PhaseLabel.CONFIRMING, waiting_for)
         else:

@@ -51,6 +51,9 @@ from tui_agent.workspace.subagents import DEEPEST, MOST_AT_ONCE, ChildSpawner
 
 log = logging.getLogger(__name__)
 
+PREPARE_AFTER_SECONDS = 0.3
+"""How long the first screen has for itself before heavy imports begin beside it."""
+
 
 class Workspace:
     """The engine behind a folder. Made by `open`, ended by `close`."""
@@ -69,6 +72,7 @@ class Workspace:
         self._opened: set[str] = set()
         self._opening = asyncio.Lock()
         self._is_closing = False
+        self._preparing: asyncio.Task[None] | None = None
         self.services = TurnServices(
             store=store,
             models=self._broker,
@@ -97,14 +101,25 @@ class Workspace:
         config.loaded.paths.ensure()
         store = await Store.open(config.loaded.paths.database, clock=clock)
         try:
-            return cls(config, store, clock)
+            workspace = cls(config, store, clock)
         except BaseException:
             await store.close()
             raise
+        if config.attended:
+            workspace._preparing = asyncio.create_task(workspace._prepare(), name="prepare")
+        return workspace
+
+    async def _prepare(self) -> None:
+        """Load the model's SDK while the person is still typing."""
+        await asyncio.sleep(PREPARE_AFTER_SECONDS)
+        await self._broker.prepare()
 
     async def close(self) -> None:
         """Pause what runs, end children, close connections and the database."""
         self._is_closing = True
+        if self._preparing is not None:
+            self._preparing.cancel()
+            await asyncio.gather(self._preparing, return_exceptions=True)
         roots = [runner for runner in self._runners.values() if runner.session.parent_id is None]
         await asyncio.gather(
             *(runner.stop(StopKind.CLOSING) for runner in roots), return_exceptions=True
