@@ -178,14 +178,14 @@ async def test_many_quick_commands_all_come_to_their_end(tmp_path: Path) -> None
 async def test_progress_comes_in_pieces_and_to_the_last_byte(tmp_path: Path) -> None:
     pieces: list[tuple[str, int]] = []
     await run_shell(
-        "echo one; sleep 0.4; echo two",
+        "echo one; sleep 0.4; echo two; sleep 0.02; echo three",
         cwd=tmp_path,
         environment=child_environment(os.environ),
         timeout=20,
         on_output=lambda text, total: pieces.append((text, total)),
     )
-    assert "".join(text for text, _ in pieces) == "one\ntwo\n"
-    assert pieces[-1][1] == 8
+    assert "".join(text for text, _ in pieces) == "one\ntwo\nthree\n"
+    assert pieces[-1][1] == 14
     assert len(pieces) >= 2
 
 
@@ -268,15 +268,20 @@ async def test_a_copy_that_cannot_be_written_is_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_a_note(tmp_path: Path) -> None:
-    (tmp_path / "copy").symlink_to("/dev/full")
-    spill = SpillFile(tmp_path / "copy")
-    spill.write(b"x")
-    assert "could not be kept" in spill.note, "a link in its place is not followed"
+def test_a_full_disk_is_a_note() -> None:
     full = SpillFile(Path("/dev/full"))
     full.write(b"x")
     assert "could not be kept" in full.note
     full.close()
+
+
+def test_a_link_in_the_place_of_the_copy_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("other\n")
+    (tmp_path / "copy").symlink_to("other")
+    spill = SpillFile(tmp_path / "copy")
+    spill.write(b"x")
+    assert "could not be kept" in spill.note
+    assert (tmp_path / "other").read_text() == "other\n"
 
 
 def test_keys_and_what_is_ours_stay_out_of_a_child() -> None:

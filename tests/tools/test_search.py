@@ -156,7 +156,7 @@ async def test_a_pattern_that_never_ends_is_stopped(
 async def test_settings_of_the_user_do_not_count(shop: Workshop, tmp_path: Path) -> None:
     shop.put("a.txt", "needle\n")
     config = tmp_path / "rc"
-    config.write_text("--files-without-match\n")
+    config.write_text("--glob=!a.txt\n")
     shop.environment = {**shop.environment, "RIPGREP_CONFIG_PATH": str(config)}
     assert await shop.text("Grep", pattern="needle") == "a.txt"
 

@@ -27,6 +27,7 @@ _SAMPLE = 64 * 1024
 _MANY = 24
 """So many non-ASCII bytes in a file make the guess of a one-byte encoding sure."""
 
+_ODD_BYTES = bytes(range(0x80, 0x100))
 _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\x1b\b")
 
 
@@ -51,12 +52,16 @@ def decode(data: bytes, *, is_part: bool = False) -> TextFile:
         return TextFile(_strict(data, "utf-8", is_part=is_part), "utf-8")
     except UnicodeDecodeError:
         codec = guess(data)
-    text = _strict(data, codec, is_part=is_part)
-    if not is_part and text.encode(codec) != data:
-        codec, text = "latin-1", data.decode("latin-1")
-    odd = sum(byte >= 0x80 for byte in data)
+    odd = len(data) - len(data.translate(None, _ODD_BYTES))
     is_sure = codec in _MULTI_BYTE or (codec != "latin-1" and odd >= _MANY)
-    return TextFile(text, codec, is_sure=is_sure)
+    for candidate in (codec, "latin-1") if is_sure else ("cp1252", "latin-1"):
+        try:
+            text = _strict(data, candidate, is_part=is_part)
+        except UnicodeDecodeError:
+            continue
+        if is_part or text.encode(candidate) == data:
+            return TextFile(text, candidate, is_sure=is_sure and candidate == codec)
+    raise AssertionError("latin-1 has a character for every byte")
 
 
 def encode(file: TextFile, text: str) -> bytes:
