@@ -57,7 +57,7 @@ async def cancel_calls(turn: Turn) -> None:
 async def _run(turn: Turn, run: ToolRun) -> None:
     try:
         checked = check(turn, run)
-        if run.digest != digest_of(turn, run):
+        if run.digest != digest_of(turn, run, checked):
             raise ToolError("Not run: the call is no longer the one that was approved.")
     except ToolError as error:
         await _settle(turn, run, _error(error))
@@ -97,7 +97,7 @@ async def _call_tool(turn: Turn, run: ToolRun, checked: CheckedCall) -> ToolResu
     def progress(text: str, total: int) -> None:
         turn.emit(ToolProgress(tool_use_id=run.tool_use_id, text=text, total_bytes=total))
 
-    context = replace(context_for(turn, run), progress=progress)
+    context = replace(context_for(turn, run), progress=progress, judged=checked.effects)
     try:
         async with turn.services.locks.hold(checked.effects):
             return await checked.tool.run(checked.args, context)

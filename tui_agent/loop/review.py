@@ -102,9 +102,10 @@ def context_for(turn: Turn, run: ToolRun) -> ToolContext:
     )
 
 
-def digest_of(turn: Turn, run: ToolRun) -> str:
+def digest_of(turn: Turn, run: ToolRun, checked: CheckedCall) -> str:
     """What a decision on this call is bound to."""
-    return call_digest(run.name, run.input, turn.session.folder)
+    touched = checked.effects.reads | checked.effects.writes
+    return call_digest(run.name, run.input, turn.session.folder, touched)
 
 
 def subject_of(turn: Turn, run: ToolRun, checked: CheckedCall) -> Subject:
@@ -139,7 +140,7 @@ def _review_call(
     except ToolError as error:
         return _settled(turn, run, CallState.FAILED, Outcome.ERROR, str(error)), None
     verdict = judge(gate_call(turn, run, checked), turn.rules, grants)
-    run = replace(run, digest=digest_of(turn, run), verdict=verdict)
+    run = replace(run, digest=digest_of(turn, run, checked), verdict=verdict)
     match verdict.action:
         case Action.ALLOW:
             return replace(run, state=CallState.APPROVED), None

@@ -102,7 +102,7 @@ class Deciding:
         verdict = judge(gate_call(turn, edited, checked), turn.rules)
         if verdict.action is Action.DENY:
             raise ConflictError(f"the edited call is not allowed: {verdict.reason}")
-        return digest_of(turn, edited)
+        return digest_of(turn, edited, checked)
 
     def _tell(self, decided: Decided, decision: Decision) -> None:
         item = decided.item
