@@ -41,7 +41,11 @@ def _run(arguments: Sequence[str]) -> int:
     from tui_agent.cli.program import program
 
     try:
-        result = program.main(list(arguments), prog_name=PROGRAM, standalone_mode=False)
+        # Not `program.main`: it takes a broken pipe for itself.
+        with program.make_context(PROGRAM, list(arguments)) as context:
+            result = program.invoke(context)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return 2

@@ -17,7 +17,7 @@ from tui_agent.text import prose
 from tui_agent.vocabulary.blocks import text_of, tool_uses
 from tui_agent.vocabulary.codec import to_json
 from tui_agent.vocabulary.decisions import PendingItem
-from tui_agent.vocabulary.events import DoneEvent, Event, MessageStored
+from tui_agent.vocabulary.events import DoneEvent, ErrorEvent, Event, LoopError, MessageStored
 from tui_agent.vocabulary.messages import Origin
 from tui_agent.vocabulary.usage import Usage
 
@@ -41,19 +41,22 @@ class RunPrinter:
         self._out = out
         self._err = err
         self._answers: list[str] = []
+        self._has_told_error = False
 
     def event(self, event: Event) -> None:
         """Take one event, in order."""
         if self._output is OutputFormat.STREAM_JSON:
             self._out.write(dumps(to_json(event)) + "\n")
             return
-        is_own = event.session_id == self._session_id
         if (line := progress_line(event)) is not None:
             self._tell(line)
-        if not is_own:
+        if event.session_id != self._session_id:
             return
-        if (line := ending_line(event, self._session_id)) is not None:
+        # The failure of a turn comes as an error first and then as the way the turn stopped.
+        is_told = isinstance(event, LoopError) and self._has_told_error
+        if not is_told and (line := ending_line(event, self._session_id)) is not None:
             self._tell(line)
+        self._has_told_error |= isinstance(event, ErrorEvent)
         if self._output is OutputFormat.TEXT:
             self._answer(event)
 

@@ -128,7 +128,7 @@ def _syntax_error(path: Path, text: str, message: str) -> str:
     if place and place[1]:
         at = f"{path}:{place[1]}:{place[2]}"
     else:
-        lines = text.split("\n")
+        lines = text.rstrip().split("\n")
         at = f"{path}:{len(lines)}:{len(lines[-1]) + 1}"
     return f"{at}: not valid TOML: {what[:1].lower()}{what[1:]}: correct this line"
 
