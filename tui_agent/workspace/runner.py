@@ -198,6 +198,7 @@ class SessionRunner:
             # what was queued meanwhile may start now: it is not what was to be stopped
             self._compaction.cancel()
             await asyncio.gather(self._compaction, return_exceptions=True)
+            self._compaction = None  # its own end may never have run
             return
         if self.turn is not None:
             self.turn.request_stop(kind)
@@ -298,6 +299,8 @@ class SessionRunner:
     async def _follow(self, turn: Turn) -> None:
         self.turn = turn
         self._was_decided = False
+        if self._stop is not None:
+            turn.request_stop(self._stop)  # it came while this turn was being prepared
         async for event in run_turn(turn):
             self._home.publish(event)
             self._observe(event)
@@ -318,8 +321,6 @@ class SessionRunner:
         if not queued or in_a_row >= MOST_TURNS_IN_A_ROW:
             return None
         turn = await self._turn(Trigger.QUEUE, LoopState.THINKING, None)
-        if self._stop is not None:
-            return None
         await self._append_prompt(turn, queued[0].text, queued[0].id)
         return turn
 
@@ -400,8 +401,6 @@ class SessionRunner:
 
     async def refresh_phase(self) -> None:
         """Compute the phase of a session in which nothing runs."""
-        if self.is_busy:
-            return
         try:
             waiting_for = await resting_reason(self._store, self.id)
         except UserError as error:
