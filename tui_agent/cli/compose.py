@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from tui_agent.cli.logs import log_to
 from tui_agent.cli.options import Given
-from tui_agent.cli.signals import supervised
+from tui_agent.cli.signals import ENDING, is_ours, supervised
 from tui_agent.headless.request import ExistingSession, NewSession, RunRequest, Unattended
 from tui_agent.settings import LoadedSettings, Overrides, load_settings
 from tui_agent.text import exact
@@ -111,6 +111,7 @@ def show_workspace(given: Given, prompt: str | None) -> int:
         options=given.session_options(config.loaded, WORKSPACE_MAX_TURNS),
         theme=None if ui.theme is None else f"tui-agent-{ui.theme}",
         ascii_only=ui.ascii,
+        leaves_on=[number for number in ENDING if is_ours(number)],
     )
 
 

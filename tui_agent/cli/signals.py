@@ -20,6 +20,9 @@ from tui_agent.workspace.api import WorkspaceApi
 CLOSE_DEADLINE: Final = 3.0
 """Seconds that closing may take."""
 
+ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that ask the program to end."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -43,9 +46,7 @@ async def supervised(
             ended_by.append(number)
             task.cancel()
 
-    handled = [
-        number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if _is_ours(number)
-    ]
+    handled = [number for number in (signal.SIGINT, *ENDING) if is_ours(number)]
     for number in handled:
         loop.add_signal_handler(number, end, number)
     try:
@@ -59,8 +60,8 @@ async def supervised(
             loop.remove_signal_handler(number)
 
 
-def _is_ours(number: int) -> bool:
-    """A signal that we were started to ignore, as `nohup` does, stays ignored."""
+def is_ours(number: int) -> bool:
+    """Whether to handle a signal: one that we were started to ignore, as `nohup` does, is not."""
     return signal.getsignal(number) is not signal.SIG_IGN
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING
 
 from tui_agent.workspace.api import SessionOptions, WorkspaceApi
+
+if TYPE_CHECKING:
+    from tui_agent.ui.app import TuiAgentApp
 
 GC_THRESHOLDS = (20_000, 20, 1_000)
 
@@ -19,8 +24,10 @@ def run_app(
     options: SessionOptions | None = None,
     theme: str | None = None,
     ascii_only: bool = False,
+    leaves_on: Iterable[int] = (),
 ) -> int:
-    """Show the workspace that `workspace_factory` opens until the person leaves; the exit code.
+    """Show the workspace that `workspace_factory` opens until the person leaves, or one of the
+    signals `leaves_on` comes, which is then the exit code with 128 added; the exit code.
 
     The factory runs on the engine's own loop, in its thread, while the first screen is painted.
     """
@@ -40,6 +47,15 @@ def run_app(
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
-    code = app.run()
+    code = asyncio.run(_shown(app, leaves_on))
     engine.stop_now()
     return 0 if code is None else code
+
+
+async def _shown(app: TuiAgentApp, leaves_on: Iterable[int]) -> int | None:
+    """Run the application. Textual has no handlers of its own for signals that end a program, and
+    without one the terminal would stay in the alternate screen with its mouse modes on."""
+    loop = asyncio.get_running_loop()
+    for number in leaves_on:
+        loop.add_signal_handler(number, app.exit, 128 + number)
+    return await app.run_async()
