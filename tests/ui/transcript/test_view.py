@@ -137,6 +137,36 @@ async def test_a_place_that_is_read_stays_when_the_stream_above_becomes_a_messag
         assert rows(app.view) == before
 
 
+async def test_a_row_deep_in_an_item_stays_when_the_item_becomes_another_of_its_height() -> None:
+    words = [f"word {number}" for number in range(20)]
+    app = Screenful([StreamingText("s", "\n\n".join(words)), *long()])
+    async with app.run_test(size=(60, 10)):
+        app.view.restore_anchor({"follow": False, "item_id": "s", "row": 11})
+        app.view.replace("s", UserText("u", "\n".join(map(str, range(39))), label=""))
+        app.view.flush()
+        assert rows(app.view)[0] == "┃ 11"
+
+
+async def test_a_definition_that_comes_late_makes_links_of_what_was_drawn() -> None:
+    app = Screenful([StreamingText("s", "see [the page]\n\nmore\n\n")])
+    async with app.run_test(size=(60, 10)):
+        assert rows(app.view)[0] == "see [the page]"
+        app.view.stream_append("s", "[the page]: http://a.b\n\nend")
+        app.view.flush()
+        assert rows(app.view)[0] == "see the page"
+
+
+async def test_a_band_of_colour_runs_to_the_end_of_the_column() -> None:
+    app = Screenful([AssistantMarkdown("a", "```\nx\n```")])
+    async with app.run_test(size=(60, 10)):
+        *_, blank = app.view.render_lines(Region(0, 0, 60, 1))[0].crop(3, 58)
+        margin, *_ = app.view.render_lines(Region(0, 0, 60, 1))[0]
+        assert blank.style is not None
+        assert margin.style is not None
+        assert blank.text.isspace()
+        assert blank.style.bgcolor != margin.style.bgcolor
+
+
 async def test_walking_up_meets_every_message_in_order() -> None:
     app = Screenful(long())
     async with app.run_test(size=(60, 20)):
@@ -226,11 +256,10 @@ async def test_a_click_on_its_head_folds_a_card_and_one_below_opens_it() -> None
         assert app.got == ["near top", ("c", True), "tu_1", "tu_1", ("c", False)]
 
 
-async def test_a_folding_by_the_app_is_told_too() -> None:
+async def test_a_folding_by_the_screen_is_told_too() -> None:
     app = Screenful([card()])
     async with app.run_test(size=(60, 20)) as pilot:
-        app.view.fold("c", is_open=True)
-        app.view.flush()
+        app.screen.call_next(app.view.fold, "c", True)
         await pilot.pause()
         assert ("c", True) in app.got
 

@@ -80,7 +80,7 @@ class MarkdownStream:
             self._settle_lines(complete + feed, partial)
         seen = dict(self._of_settled)
         _parsed(self._tail, seen)
-        if _meaning(seen) != _meaning(self.references):
+        if seen != self.references:
             self.references.clear()
             self.references.update(seen)
             self.version += 1
@@ -115,11 +115,6 @@ class MarkdownStream:
             lines = [lines[0], *lines[1 + FENCE_PART :]]
             self._tail_goes_on = True
         return lines
-
-
-def _meaning(references: References) -> dict[str, tuple[str, str]]:
-    """Definitions without the lines they stand on, which differ from parse to parse."""
-    return {name: (each["href"], each["title"]) for name, each in references.items()}
 
 
 def _parsed(text: str, references: References) -> list[Token]:
