@@ -18,6 +18,7 @@ from tui_agent.vocabulary.events import (
     AgentFinished,
     AgentProgress,
     AgentStarted,
+    ApprovalPending,
     BudgetCheck,
     Event,
     ProviderComplete,
@@ -144,6 +145,11 @@ def item(
     return replace(base, **values)  # type: ignore[arg-type]
 
 
+def ask_event(asked: PendingItem) -> ApprovalPending:
+    """The event that tells of an open approval."""
+    return ApprovalPending(pending_id=asked.pending_id, item=asked)
+
+
 def command_item(command: str, pending_id: str = "pen_bash") -> PendingItem:
     call = ToolUseBlock("call_bash", "Bash", {"command": command})
     preview = {"kind": "command", "command": command, "description": "Run the tests"}
@@ -182,6 +188,22 @@ def question_item(questions: JsonObject = QUESTIONS) -> PendingItem:
         rule=None,
         reason="",
     )
+
+
+def moved(asked: PendingItem, session_id: str) -> PendingItem:
+    """The same item in another session."""
+    return replace(asked, session_id=session_id, agent_path=(session_id,))
+
+
+def long_workspace() -> FakeWorkspace:
+    """A session that fills many screens."""
+    messages = tuple(
+        message(n, Origin.USER if n % 2 else Origin.ASSISTANT, TextBlock(f"message {n}\n\n" * 3))
+        for n in range(1, 61)
+    )
+    workspace = FakeWorkspace()
+    workspace.add(replace(empty_snapshot(record()), messages=messages, first_seq=1))
+    return workspace
 
 
 def worked_in() -> SessionSnapshot:

@@ -45,7 +45,7 @@ TICKS_UNDER_A_DIALOG = 5
 """Ticks between two drawings while something lies over the workspace: all of it is repainted."""
 SAVE_DRAFT_AFTER = 1.0
 
-_PRIORITY_KEYS = frozenset({"ctrl+c", "shift+tab"})
+_PRIORITY_KEYS = frozenset({"ctrl+c", "shift+tab", "f6", "f7"})
 """Keys that fields would take for something else."""
 
 
@@ -125,6 +125,12 @@ class TuiAgentApp(App[int]):
 
     # --- commands ----------------------------------------------------------------------------
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something lies over the workspace its keys belong to that; only Ctrl+C leaves."""
+        if action == "command" and self.screen is not self.workspace:
+            return parameters == ("copy-or-leave",)
+        return super().check_action(action, parameters)
+
     def action_command(self, command_id: str) -> None:
         """A key of the table was pressed."""
         self.run_command(BY_ID[command_id], "")
@@ -132,6 +138,7 @@ class TuiAgentApp(App[int]):
     def run_command(self, command: Command, arguments: str) -> None:
         """Run a command, if it makes sense now."""
         if command.id not in ("interrupt", "copy-or-leave"):
+            self.desk.disarm()
             self.workspace.say("")
         if command.id != "interrupt" and not command.may_run(is_running=self.is_turn_running):
             self.workspace.say(f"Not while a turn runs: {command.title}")
@@ -153,6 +160,7 @@ class TuiAgentApp(App[int]):
         """Typing keeps dialogs away and is kept as the draft."""
         event.stop()
         self._asker.typed()
+        self.desk.disarm()
         self.workspace.say("")
         self.ticker.wake()
         self._save_draft_soon()

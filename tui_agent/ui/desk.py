@@ -257,8 +257,7 @@ class Desk:
             self.interrupt()
         elif composer.text:
             composer.set_text("")
-            self._screen.say("Draft cleared · Ctrl+C again quits")
-            self._arm("quit")
+            self._screen.say("Draft cleared")
         elif self._is_confirmed("quit"):
             self.quit_app()
         else:
@@ -357,6 +356,10 @@ class Desk:
 
     def _arm(self, what: str) -> None:
         self._armed = (what, monotonic())
+
+    def disarm(self) -> None:
+        """Something else was done: "press again" no longer holds."""
+        self._armed = ("", 0.0)
 
     async def keep_place(self) -> None:
         """Save draft, scroll place and folds of the shown session."""

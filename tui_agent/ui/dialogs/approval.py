@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, TextArea
 
+from tui_agent.text import exact
 from tui_agent.ui.dialogs.guarded import GUARD_SECONDS, GuardedDialog
 from tui_agent.ui.dialogs.previews import preview_lines
 from tui_agent.ui.lines import Line, Piece, Tone, keys_line, line, note
@@ -55,6 +56,8 @@ class ApprovalDialog(GuardedDialog):
         self._step = Step.CHOOSING
         self._edited: JsonObject | None = None
         self._problem = ""
+        # A rule that cannot be shown as it is cannot be judged either: it is not offered.
+        self._rule = item.rule if item.rule and is_plain(item.rule) else ""
 
     def compose(self) -> ComposeResult:
         """Title and origin, the thing itself, a field when one is needed, the choices."""
@@ -73,6 +76,11 @@ class ApprovalDialog(GuardedDialog):
         self._editor = self.query_one("#dialog-editor", TextArea)
         self._choices = self.query_one("#dialog-choices", LineBar)
         self._go(Step.CHOOSING)
+
+    @property
+    def choices(self) -> LineBar:
+        """The lines with the keys and with what went wrong."""
+        return self._choices
 
     def on_resize(self) -> None:
         """The choices are laid out for the width."""
@@ -97,7 +105,7 @@ class ApprovalDialog(GuardedDialog):
                 await self._approve(Scope.ONCE)
             case "s":
                 await self._approve(Scope.SESSION)
-            case "a" if self.item.rule:
+            case "a" if self._rule:
                 self._go(Step.RULE)
             case "e":
                 self._go(Step.EDITING)
@@ -130,7 +138,7 @@ class ApprovalDialog(GuardedDialog):
             case Step.CHOOSING:
                 self._body.focus()
             case Step.RULE:
-                self._field.value = self.item.rule or ""
+                self._field.value = self._rule
                 self._field.placeholder = "rule"
                 self._field.focus()
             case Step.COMMENT:
@@ -202,7 +210,7 @@ class ApprovalDialog(GuardedDialog):
 
     def _choice_lines(self) -> list[Line]:
         allow = [("y", "allow once"), ("s", "for this session")]
-        if self.item.rule:
+        if self._rule:
             allow.append(("a", "always …"))
         allow.append(("e", "edit first …"))
         deny = [("n", "deny: stops the turn"), ("c", "deny and say why …"), ("Esc", "later")]
@@ -213,16 +221,22 @@ class ApprovalDialog(GuardedDialog):
 
 
 def editable_text(tool_input: JsonObject) -> str:
-    """What is edited: the command itself where there is one, else the input as JSON."""
+    """What is edited: the command itself where there is one, else the input as JSON.
+
+    A field draws its text as it is, so anything odd is edited as JSON with every such character
+    escaped: visible, and nothing is lost on the way back.
+    """
     command = tool_input.get("command")
-    if isinstance(command, str):
+    if isinstance(command, str) and is_plain(command):
         return command
-    return json.dumps(dict(tool_input), ensure_ascii=False, indent=2)
+    text = json.dumps(dict(tool_input), ensure_ascii=False, indent=2)
+    return text if is_plain(text) else json.dumps(dict(tool_input), indent=2)
 
 
 def edited_input(tool_input: JsonObject, text: str) -> JsonObject:
     """The input with the edit in it. Raises `ValueError` (a line for a person) when it is none."""
-    if isinstance(tool_input.get("command"), str):
+    command = tool_input.get("command")
+    if isinstance(command, str) and is_plain(command):
         if not text.strip():
             raise ValueError("The command is empty.")
         return {**tool_input, "command": text}
@@ -233,6 +247,11 @@ def edited_input(tool_input: JsonObject, text: str) -> JsonObject:
     if not isinstance(value, dict):
         raise ValueError("The input must be a JSON object.")
     return value
+
+
+def is_plain(text: str) -> bool:
+    """Whether a field can draw the text without hiding or changing anything."""
+    return exact(text, one_line=False) == text
 
 
 def _rows(keys: list[tuple[str, str]], width: int) -> list[Line]:

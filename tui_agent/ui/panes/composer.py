@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
+from tui_agent.text import prose
 from tui_agent.ui.commands import completions
 
 PLACEHOLDER = "Ask for a change, or type / for commands"
@@ -55,9 +56,9 @@ class Composer(TextArea):
         self._setting = False
 
     def set_text(self, text: str) -> None:
-        """Show `text` with the cursor at its end. Not typed by the person: no `Typed` follows."""
+        """Show `text` with the cursor at its end."""
         self._setting = True
-        self.load_text(text)
+        self.load_text(prose(text))
         self.move_cursor(self.document.end)
         self._recalled = None
 
@@ -91,6 +92,12 @@ class Composer(TextArea):
                 self.set_text(f"/{found[0].slash} " if found[0].arguments else f"/{found[0].slash}")
                 return
         await super()._on_key(event)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """What is pasted may come from anywhere: controls are left out before it is drawn."""
+        event.stop()
+        event.prevent_default()
+        await super()._on_paste(events.Paste(prose(event.text)))
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Tell of changes by the person only."""

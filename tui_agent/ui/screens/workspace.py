@@ -168,10 +168,18 @@ class WorkspaceScreen(Screen[None]):
         self._desk.display = not (plan.has_tabs and is_shown(Pane.SESSIONS))
         for pane in (self.sessions, self.conversation, self.activity, self.agents, self._side):
             pane.set_class(plan.has_tabs, "bare")
-        self.composer.placeholder = PLACEHOLDER if self.size.width >= 60 else SHORT_PLACEHOLDER
+        self._fit_composer(self.size.width)
         self.sessions.styles.width = plan.sessions_width or "1fr"
         self._side.styles.width = plan.side_width or "1fr"
         self.redraw()
+
+    def _fit_composer(self, width: int) -> None:
+        """A placeholder that fits, and at least one column to write in."""
+        if width >= 60:
+            self.composer.placeholder = PLACEHOLDER
+        else:
+            self.composer.placeholder = SHORT_PLACEHOLDER if width >= 30 else ""
+        self.composer.styles.padding = (0, 2) if width >= 12 else 0
 
     def show_session(self, session: SessionView | None) -> None:
         """Another session is shown."""
