@@ -62,6 +62,8 @@ async def _drive(turn: Turn) -> None:
             model=turn.session.model.model,
         )
     )
+    if turn.opening is not None:
+        await turn.announce(turn.opening)
     turn.state = turn.entry
     turn.work = asyncio.create_task(_walk(turn), name=f"states of {turn.id}")
     if turn.stop is not None:
@@ -123,4 +125,4 @@ def _enter(turn: Turn, following: LoopState) -> None:
 
 def _fail(turn: Turn, message: str, action: str, error_class: str = "") -> None:
     turn.emit(ErrorEvent(message=message, action=action, error_class=error_class))
-    turn.end(DoneReason.ERROR, f"{message} {action}".strip())
+    turn.end(DoneReason.ERROR, f"{message.rstrip('.')}. {action}".strip())

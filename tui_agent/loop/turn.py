@@ -142,6 +142,8 @@ class Turn:
     ledger: ReadLedger
     entry: LoopState
     resumes: str | None = None
+    opening: Message | None = None
+    """The stored message that starts the turn; told right after `session`."""
     spawner: Spawner | None = None
     rounds_before: int = 0
     policy_denies: bool = False

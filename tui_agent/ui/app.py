@@ -234,6 +234,8 @@ class TuiAgentApp(App[int]):
 
     def deliver(self, batch: tuple[Event, ...]) -> None:
         """A batch of events, at most one a frame."""
+        if not self.is_running:
+            return  # the last events of an engine that is closing find no screen any more
         if self.state.apply(batch):
             self._learn_of(batch)
         self._close_resolved()

@@ -26,7 +26,6 @@ from tui_agent.vocabulary.events import (
     DoneEvent,
     ErrorEvent,
     Event,
-    MessageStored,
     QueueChanged,
     QueuedMessage,
     SessionPhase,
@@ -241,8 +240,7 @@ class SessionRunner:
             created=self._services.clock.wall(),
             turn_id=turn.id,
         )
-        stored = await self._store.append_message(self.id, message, dequeue=dequeue)
-        self._publish(MessageStored(message=stored), turn.id)
+        turn.opening = await self._store.append_message(self.id, message, dequeue=dequeue)
         if dequeue is not None:
             await self.queue_changed()
 
