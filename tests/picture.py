@@ -39,8 +39,9 @@ def sample_project(folder: Path) -> None:
 
 async def take(target: Path, home: Path) -> None:
     """Drive the tour to its subagents and save the screen."""
-    folder = home / "shop"
+    folder = home / "code" / "shop"
     sample_project(folder)
+    os.environ["HOME"] = str(home)  # so that the header shows ~/code/shop
     environ = {"TUI_AGENT_HOME": str(home / "data"), "PATH": os.environ["PATH"]}
 
     async def open_workspace() -> WorkspaceApi:
