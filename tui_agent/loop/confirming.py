@@ -16,8 +16,9 @@ from tui_agent.vocabulary.decisions import PendingKind
 from tui_agent.vocabulary.events import LoopPendingApproval, LoopPendingQuestion
 from tui_agent.vocabulary.states import DoneReason, LoopState
 
-LOOK_AGAIN_SECONDS = 0.5
-"""How often it is checked whether another process has decided."""
+LOOK_AGAIN_SECONDS = 2.0
+"""How often it is checked whether another process has decided; whoever runs the turn may notice
+earlier, tell of it, and wake it."""
 
 
 async def confirm(turn: Turn) -> LoopState:

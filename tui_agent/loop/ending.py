@@ -12,7 +12,7 @@ from tui_agent.loop.batch import load_batch
 from tui_agent.loop.calls import cancel_calls, leftovers
 from tui_agent.loop.confirming import pause
 from tui_agent.loop.observing import results_message
-from tui_agent.loop.review import announce_result
+from tui_agent.loop.review import announce_result, resolved_event
 from tui_agent.loop.streaming import cut_text
 from tui_agent.loop.turn import StopKind, Turn
 from tui_agent.store.values import TurnEnd
@@ -73,11 +73,14 @@ async def _store_end(turn: Turn) -> None:
         )
         return
     rest = leftovers(turn, batch, _why(turn))
+    asks = await turn.store.pending(session_id=turn.session.id)
     settled = {run.tool_use_id: run for run in rest}
     runs = tuple(settled.get(run.tool_use_id, run) for run in batch.runs)
     message = await turn.store.close_batch(
         turn.session.id, results_message(turn, runs), settled=rest, ends=_record(turn)
     )
+    for item in asks:
+        turn.emit(resolved_event(item, None, None))
     for run in rest:
         announce_result(turn, run)
     await turn.announce(message)

@@ -23,7 +23,10 @@ from tui_agent.vocabulary.decisions import Action, PendingItem, PendingKind, Sou
 from tui_agent.vocabulary.events import (
     ActAuthDecision,
     ApprovalPending,
+    ApprovalResolved,
+    Event,
     QuestionPending,
+    QuestionResolved,
     ToolResultEvent,
 )
 from tui_agent.vocabulary.ids import new_id
@@ -225,4 +228,17 @@ def announce_result(turn: Turn, run: ToolRun) -> None:
             details=run.details,
             duration=None if started is None or run.ended is None else run.ended - started,
         )
+    )
+
+
+def resolved_event(item: PendingItem, choice: str | None, comment: str | None) -> Event:
+    """The event that an item is no longer open; without a choice it was closed unanswered."""
+    kind = QuestionResolved if item.kind is PendingKind.QUESTION else ApprovalResolved
+    return kind(
+        pending_id=item.pending_id,
+        tool_use_id=item.tool_use_id,
+        choice=choice,
+        comment=comment,
+        session_id=item.session_id,
+        agent_path=item.agent_path,
     )

@@ -6,15 +6,15 @@ holds, and a bad edit leaves the item open. Works for a session that nobody runs
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tui_agent.gate.judge import judge
-from tui_agent.loop.review import check, digest_of, gate_call
+from tui_agent.loop.review import check, digest_of, gate_call, resolved_event
 from tui_agent.loop.turn import Turn
 from tui_agent.rules.syntax import parse_rule
 from tui_agent.store import Store
-from tui_agent.store.values import Decided, Grant
+from tui_agent.store.values import Grant, PendingEntry
 from tui_agent.tools.base import ToolError
 from tui_agent.vocabulary.blocks import Outcome, TextBlock, text_of
 from tui_agent.vocabulary.decisions import (
@@ -30,8 +30,8 @@ from tui_agent.vocabulary.events import Event, ToolResultEvent
 from tui_agent.vocabulary.ids import Clock
 from tui_agent.vocabulary.records import SessionRecord, ToolRun
 from tui_agent.workspace.api import DecideResult
-from tui_agent.workspace.resting import resolved_event
 from tui_agent.workspace.runner import SessionRunner
+from tui_agent.workspace.watching import Heard
 
 PLAIN_NO = "The person said no and stopped the turn."
 
@@ -64,16 +64,45 @@ class Deciding:
     """Applies decisions to pending items."""
 
     desk: Desk
+    in_hand: set[str] = field(default_factory=set)
+    """Items that are being answered here: told when they are."""
 
     async def decide(self, pending_id: str, decision: Decision) -> DecideResult:
         """Answer an item. Raises `NotFoundError`, and `UserError` when the decision cannot be taken
         as it is (the item then stays open)."""
         entry = await self.desk.store.pending_item(pending_id)
         item = entry.item
+        if pending_id in self.in_hand:
+            return DecideResult(False, f"{pending_id} is already being answered.", item)
+        self.in_hand.add(pending_id)
+        try:
+            return await self._decide(entry, decision)
+        finally:
+            self.in_hand.discard(pending_id)
+
+    async def hear(self, heard: Heard) -> None:
+        """Tell what another process decided and set the turn going again."""
+        item, decision = heard.entry.item, heard.entry.decision
+        if decision is None or item.pending_id in self.in_hand:
+            return
+        runs = {run.tool_use_id: run for run in await self.desk.store.tool_runs(item.session_id)}
+        if item.pending_id in self.in_hand:
+            return
+        self._tell(item, decision, runs.get(item.tool_use_id))
+        for sibling in heard.closed:
+            self._tell(sibling, None, runs.get(sibling.tool_use_id))
+        await self._go_on(item, bool(await self._outstanding(item)))
+
+    async def _decide(self, entry: PendingEntry, decision: Decision) -> DecideResult:
+        item, pending_id = entry.item, entry.item.pending_id
         digest = None
         if decision.edited_input is not None and entry.resolved is None:
             digest = await self._judge_edit(item, decision)
         root_id = item.agent_path[0]
+        siblings = {
+            other.tool_use_id: other
+            for other in await self.desk.store.pending(session_id=item.session_id)
+        }
         decided = await self.desk.store.decide(
             pending_id,
             decision,
@@ -84,7 +113,9 @@ class Deciding:
         )
         if not decided.applied:
             return DecideResult(False, decided.why, item)
-        self._tell(decided, decision)
+        self._tell(item, decision, decided.run)
+        for run in decided.settled:
+            self._tell(siblings.get(run.tool_use_id, item), None, run)
         outstanding = await self._outstanding(item)
         goes_on = await self._go_on(item, bool(outstanding))
         return DecideResult(True, _message(decision), item, outstanding, goes_on)
@@ -104,12 +135,15 @@ class Deciding:
             raise ConflictError(f"the edited call is not allowed: {verdict.reason}")
         return digest_of(turn, edited, checked)
 
-    def _tell(self, decided: Decided, decision: Decision) -> None:
-        item = decided.item
-        self.desk.publish(resolved_event(item, decision.choice.value, decision.comment))
-        for run in (decided.run, *decided.settled):
-            if run is not None and run.state.is_settled:
-                self.desk.publish(_result_event(item, run))
+    def _tell(self, item: PendingItem, decision: Decision | None, run: ToolRun | None) -> None:
+        """That an item is answered, or closed by the answer to another one, and what that made of
+        its call."""
+        choice = decision.choice.value if decision is not None else None
+        comment = decision.comment if decision is not None else None
+        if run is None or run.tool_use_id == item.tool_use_id:
+            self.desk.publish(resolved_event(item, choice, comment))
+        if run is not None and run.state.is_settled and choice not in (Choice.APPROVE, Choice.ANSWER):
+            self.desk.publish(_result_event(item, run))  # an approved call tells its own end
 
     async def _outstanding(self, item: PendingItem) -> tuple[PendingItem, ...]:
         """The open items of the same batch, those of the batch's subagents included."""

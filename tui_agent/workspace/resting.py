@@ -6,14 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tui_agent.loop.observing import result_block
+from tui_agent.loop.review import resolved_event
 from tui_agent.store import Store
 from tui_agent.vocabulary.blocks import Outcome, TextBlock, text_of
-from tui_agent.vocabulary.decisions import PendingItem, PendingKind
+from tui_agent.vocabulary.decisions import PendingKind
 from tui_agent.vocabulary.events import (
-    ApprovalResolved,
     Event,
     MessageStored,
-    QuestionResolved,
     ToolResultEvent,
 )
 from tui_agent.vocabulary.ids import Clock, new_id
@@ -116,16 +115,3 @@ async def _close_batch(
             )
         )
     tell(MessageStored(message=stored))
-
-
-def resolved_event(item: PendingItem, choice: str | None, comment: str | None) -> Event:
-    """The event that an item is no longer open."""
-    kind = QuestionResolved if item.kind is PendingKind.QUESTION else ApprovalResolved
-    return kind(
-        pending_id=item.pending_id,
-        tool_use_id=item.tool_use_id,
-        choice=choice,
-        comment=comment,
-        session_id=item.session_id,
-        agent_path=item.agent_path,
-    )

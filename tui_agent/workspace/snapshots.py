@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from tui_agent.store import Store
@@ -21,6 +21,7 @@ async def take_snapshot(
     last: int,
     unsaved: SessionRecord | None,
     runners: Mapping[str, SessionRunner],
+    owned: Collection[str],
 ) -> SessionSnapshot:
     """The snapshot of one session.
 
@@ -33,9 +34,7 @@ async def take_snapshot(
     record = await store.session(session_id)
     messages = await store.messages(session_id, last=last)
     wanted = tuple(message.id for message in messages if message.role == "assistant")
-    runner = runners.get(session_id)
-    waiting_for = runner.waiting_for if runner else await resting_reason(store, session_id)
-    resting = Phase.REQUIRES_ACTION if waiting_for else Phase.IDLE
+    phase, waiting_for = await _phase(store, record, runners, is_ours=record.root_id in owned)
     return SessionSnapshot(
         seq=seq,
         session=record,
@@ -50,10 +49,28 @@ async def take_snapshot(
         partial=await store.partial(session_id),
         draft=await store.draft(session_id),
         view=await store.view(session_id),
-        phase=runner.phase if runner else resting,
+        phase=phase,
         waiting_for=waiting_for,
         boundaries=await store.boundaries(session_id),
     )
+
+
+async def _phase(
+    store: Store, record: SessionRecord, runners: Mapping[str, SessionRunner], *, is_ours: bool
+) -> tuple[Phase, str]:
+    """The phase and what is waited for: of a live runner as it says, else as the rows say, among
+    which a turn without an end is one that another process runs."""
+    runner = runners.get(record.id)
+    if runner is not None and runner.is_busy:
+        return runner.phase, runner.waiting_for
+    waiting_for = await resting_reason(store, record.id)
+    if not is_ours:
+        asks = await store.pending(root_id=record.root_id)
+        last = await store.last_turn(record.id)
+        has_asks = any(record.id in item.agent_path for item in asks)
+        if last is not None and last.reason is None and not has_asks:
+            return Phase.RUNNING, ""
+    return (Phase.REQUIRES_ACTION if waiting_for else Phase.IDLE), waiting_for
 
 
 async def _children(
@@ -61,7 +78,10 @@ async def _children(
 ) -> tuple[SessionSummary, ...]:
     rows = await store.summaries(parent_id=session_id)
     return tuple(
-        replace(row, phase=runners[row.id].phase) if row.id in runners else row for row in rows
+        replace(row, phase=runners[row.id].phase)
+        if row.id in runners and runners[row.id].is_busy
+        else row
+        for row in rows
     )
 
 

@@ -48,6 +48,7 @@ from tui_agent.workspace.resting import agent_path
 from tui_agent.workspace.runner import SessionRunner
 from tui_agent.workspace.snapshots import take_snapshot
 from tui_agent.workspace.subagents import DEEPEST, MOST_AT_ONCE, ChildSpawner
+from tui_agent.workspace.watching import Watch
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +93,7 @@ class Workspace:
             clock=clock,
         )
         self._deciding = Deciding(self)
+        self._watch = Watch(store, self._deciding.hear)
 
     @classmethod
     async def open(cls, config: WorkspaceConfig, *, clock: Clock = SYSTEM_CLOCK) -> Workspace:
@@ -105,6 +107,7 @@ class Workspace:
         except BaseException:
             await store.close()
             raise
+        workspace._watch.start()
         if config.attended:
             workspace._preparing = asyncio.create_task(workspace._prepare(), name="prepare")
         return workspace
@@ -117,6 +120,7 @@ class Workspace:
     async def close(self) -> None:
         """Pause what runs, end children, close connections and the database."""
         self._is_closing = True
+        await self._watch.close()
         if self._preparing is not None:
             self._preparing.cancel()
             await asyncio.gather(self._preparing, return_exceptions=True)
@@ -145,6 +149,7 @@ class Workspace:
 
     def publish(self, event: Event) -> None:
         """Put an event on the bus."""
+        self._watch.note(event)
         self.bus.publish(event)
 
     # --- sessions ---------------------------------------------------------------------------------
@@ -220,7 +225,13 @@ class Workspace:
         if record is None:
             await self._open_tree(session_id)
         return await take_snapshot(
-            self.store, self.bus, session_id, last=last, unsaved=record, runners=self._runners
+            self.store,
+            self.bus,
+            session_id,
+            last=last,
+            unsaved=record,
+            runners=self._runners,
+            owned=self._opened,
         )
 
     async def messages_before(
@@ -436,6 +447,7 @@ class Workspace:
                 return record
             await Recovery(self.store, self.tools, self.clock).recover_tree(record.root_id)
             self._opened.add(record.root_id)
+            self._watch.add(await self.store.pending(root_id=record.root_id))
         root = await self.store.session(record.root_id)
         runner = await self.adopt(root, (root.id,))
         await runner.refresh_phase()
