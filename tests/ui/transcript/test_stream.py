@@ -1,5 +1,6 @@
 """A streamed message ends as it would have been drawn at once, however it was cut."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -105,6 +106,25 @@ def test_parts_together_are_the_message(fragments: list[str]) -> None:
     references: References = {}
     parts = split_parts(text, references)
     assert assembled(parts, references) == at_once(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- ```py\n\n\n| a | b |\n",
+        "1. ~~~\n\n\n- [ ] t\n# |---|\n",
+        "> ```\n> a\n>\n\n***\n",
+        "para\n[x]: /u\n\n[x]\n",
+    ],
+)
+def test_blocks_that_once_came_out_different(text: str) -> None:
+    stream = MarkdownStream()
+    for character in text:
+        stream.feed(character)
+        stream.settle()
+    assert assembled(stream.parts, stream.references) == at_once(text)
+    references: References = {}
+    assert assembled(split_parts(text, references), references) == at_once(text)
 
 
 def test_settled_parts_stay_as_they_are_while_text_comes() -> None:

@@ -33,7 +33,7 @@ def split_parts(text: str, references: References) -> list[Part]:
     """The parts of a finished message; its link definitions are added to `references`."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     tokens = _parsed(text, references)
-    return list(_cut(text.split("\n"), _outermost(tokens)))
+    return list(_cut(_lines(text), _outermost(tokens)))
 
 
 class MarkdownStream:
@@ -91,19 +91,19 @@ class MarkdownStream:
         blocks = _outermost(_parsed(complete, definitions))
         if not blocks:
             return
-        lines = complete.split("\n")
+        lines = _lines(complete)
         *finished, last = blocks
         first_open = last.map[0] if last.map else 0
         if finished:
             self.settled.extend(
                 _joined_first(_cut(lines[:first_open], finished), self._tail_goes_on)
             )
-            _parsed("\n".join(lines[:first_open]), self._of_settled)
+            _parsed("".join(lines[:first_open]), self._of_settled)
             lines = lines[first_open:]
             self._tail_goes_on = False
         if last.type == "fence" and not (first_open and not finished):
             lines = self._settle_fence(last, lines)
-        self._tail = "\n".join(lines) + partial
+        self._tail = "".join(lines) + partial
 
     def _settle_fence(self, fence: Token, lines: list[str]) -> list[str]:
         """Takes full parts off a long fence; its complete lines never change."""
@@ -126,6 +126,12 @@ def _outermost(tokens: list[Token]) -> list[Token]:
     return [token for token in tokens if token.level == 0 and token.nesting >= 0 and token.map]
 
 
+def _lines(text: str) -> list[str]:
+    """Lines with their ends: a part keeps the end of its last line, which matters to a fence."""
+    *finished, last = text.split("\n")
+    return [*(f"{line}\n" for line in finished), *([last] if last else [])]
+
+
 def _cut(lines: list[str], blocks: list[Token]) -> Iterator[Part]:
     """`lines` cut before each block but the first."""
     if not blocks:
@@ -135,7 +141,7 @@ def _cut(lines: list[str], blocks: list[Token]) -> Iterator[Part]:
     for block, start, end in zip(blocks, starts, [*starts[1:], len(lines)], strict=True):
         body = block.content.split("\n")[:-1] if block.type == "fence" else []
         if len(body) <= FENCE_PART:
-            yield Part("\n".join(lines[start:end]))
+            yield Part("".join(lines[start:end]))
             continue
         for at in range(0, len(body), FENCE_PART):
             yield _fence_part(block, body[at : at + FENCE_PART], is_joined=at > 0)
