@@ -6,6 +6,7 @@ compacts twice without an answer in between.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -103,6 +104,9 @@ async def run_compaction(work: Compaction) -> Compacted:
         end = await _summarise(work, request)
     except ProviderError as error:
         return _failed(work, error.usage or Usage(), f"the summary failed: {error.message}")
+    except asyncio.CancelledError:
+        _failed(work, Usage(), "it was interrupted")
+        raise
     summary = text_of(end.blocks)
     text = summary_text(cut, summary)
     if not summary.strip():

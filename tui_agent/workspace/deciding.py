@@ -142,8 +142,9 @@ class Deciding:
         comment = decision.comment if decision is not None else None
         if run is None or run.tool_use_id == item.tool_use_id:
             self.desk.publish(resolved_event(item, choice, comment))
-        if run is not None and run.state.is_settled and choice not in (Choice.APPROVE, Choice.ANSWER):
-            self.desk.publish(_result_event(item, run))  # an approved call tells its own end
+        is_let_run = decision is not None and decision.choice is not Choice.DENY
+        if run is not None and run.state.is_settled and not is_let_run:
+            self.desk.publish(_result_event(item, run))
 
     async def _outstanding(self, item: PendingItem) -> tuple[PendingItem, ...]:
         """The open items of the same batch, those of the batch's subagents included."""

@@ -89,7 +89,7 @@ class ChildSpawner:
                 raise  # _stopped always raises; kept for the reader
             finally:
                 self.nursery.release(child)
-            return self._told(child, request, done)
+            return await self._told(child, request, done)
 
     async def _start(self, request: ChildRequest) -> SessionRunner:
         agent = find_agent(request.agent)
@@ -172,7 +172,7 @@ class ChildSpawner:
             )
         )
 
-    def _told(
+    async def _told(
         self, child: SessionRunner, request: ChildRequest, done: DoneEvent | None
     ) -> ChildOutcome:
         reason = done.reason if done is not None else DoneReason.ERROR
@@ -182,7 +182,11 @@ class ChildSpawner:
                 child_id=child.id, tool_use_id=request.tool_use_id, reason=reason, usage=usage
             )
         )
-        text = "" if done is None else done.text or (done.cause or "")
+        text = "" if done is None else done.text
+        if reason is not DoneReason.MODEL_STOP:
+            said = await self._last_text(child.id)
+            cause = f"[{done.cause}]" if done is not None and done.cause else ""
+            text = "\n".join(part for part in (said, cause) if part)
         return ChildOutcome(child.id, reason, text, usage, done.rounds if done else 0)
 
     def _tell(self, event: Event) -> None:
