@@ -1,5 +1,5 @@
-"""A workspace on real parts, the way a surface has it: a folder, a database, tools, a scripted model
-behind a real socket, and a trace of everything it told."""
+"""A workspace on real parts, the way a surface has it: a folder, a database, tools, a scripted
+model behind a real socket, and a trace of everything it told."""
 
 from __future__ import annotations
 
