@@ -19,7 +19,7 @@ from tui_agent.loop.review import (
     context_for,
     digest_of,
 )
-from tui_agent.loop.turn import Turn
+from tui_agent.loop.turn import Turn, to_its_end
 from tui_agent.tools.base import ChildPaused, ToolError, ToolInterrupted
 from tui_agent.vocabulary.blocks import ContentPart, Outcome, TextBlock, ToolResult
 from tui_agent.vocabulary.events import ToolProgress, ToolStarted
@@ -129,6 +129,10 @@ def _with_comment(run: ToolRun, result: ToolResult) -> ToolResult:
 
 
 async def _settle(turn: Turn, run: ToolRun, result: ToolResult) -> None:
+    await to_its_end(_record_outcome(turn, run, result))
+
+
+async def _record_outcome(turn: Turn, run: ToolRun, result: ToolResult) -> None:
     ended = replace(
         run,
         state=_STATE_OF[result.outcome],

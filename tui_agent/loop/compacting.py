@@ -14,7 +14,7 @@ from typing import Literal
 
 from tui_agent.context.budget import message_tokens, text_tokens
 from tui_agent.context.compaction import Cut, choose_cut, is_shorter, summary_request, summary_text
-from tui_agent.loop.turn import ModelAccess, Turn, TurnFailed
+from tui_agent.loop.turn import ModelAccess, Turn, TurnFailed, to_its_end
 from tui_agent.providers.base import ModelRequest, StreamEnd
 from tui_agent.providers.retry import Attempt, Retrying, RetryPolicy, call
 from tui_agent.store import Store
@@ -113,7 +113,7 @@ async def run_compaction(work: Compaction) -> Compacted:
         return _failed(work, end.usage, "the summary came back empty")
     if not is_shorter(cut, text):
         return _failed(work, end.usage, "the summary was no shorter than what it stands for")
-    await _store(work, cut, text, end, before)
+    await to_its_end(_store(work, cut, text, end, before))
     return Compacted(end.usage)
 
 

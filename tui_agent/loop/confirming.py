@@ -23,6 +23,7 @@ earlier, tell of it, and wake it."""
 
 async def confirm(turn: Turn) -> LoopState:
     """Wait until a decision makes something possible."""
+    version = await turn.store.data_version()  # before the look, so that no decision falls between
     while (batch := await load_batch(turn)) is not None:
         if ready_calls(turn, batch):
             return LoopState.EXECUTING
@@ -32,7 +33,7 @@ async def confirm(turn: Turn) -> LoopState:
             return await observe(turn, batch)
         if not turn.services.presence.is_attended:
             return await pause(turn, batch)
-        await _decision(turn)
+        version = await _decision(turn, version)
     return LoopState.THINKING
 
 
@@ -49,13 +50,14 @@ async def pause(turn: Turn, batch: Batch) -> LoopState:
     return turn.end(DoneReason.PENDING_QUESTION)
 
 
-async def _decision(turn: Turn) -> None:
-    """Return when something was decided, here or by another process."""
-    version = await turn.store.data_version()
-    while not turn.wake.is_set():
+async def _decision(turn: Turn, version: int) -> int:
+    """Return when something was decided, here or, since the database was at `version`, by another
+    process; the version it is at now."""
+    now = await turn.store.data_version()
+    while not turn.wake.is_set() and now == version:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LOOK_AGAIN_SECONDS):
                 await turn.wake.wait()
-        if await turn.store.data_version() != version:
-            break
+        now = await turn.store.data_version()
     turn.wake.clear()
+    return now

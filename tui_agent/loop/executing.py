@@ -15,7 +15,7 @@ from tui_agent.loop.turn import Turn
 from tui_agent.tools.lane import LaneCall, startable
 from tui_agent.vocabulary.decisions import Source
 from tui_agent.vocabulary.records import ToolRun
-from tui_agent.vocabulary.states import LoopState
+from tui_agent.vocabulary.states import CallState, LoopState
 
 
 async def execute(turn: Turn) -> LoopState:
@@ -43,18 +43,18 @@ async def execute(turn: Turn) -> LoopState:
 
 
 def ready_calls(turn: Turn, batch: Batch) -> tuple[ToolRun, ...]:
-    """The calls that may start now. After a plain No only those run that a person approved."""
-    runs = {run.tool_use_id: run for run in batch.runs}
-    lane = [LaneCall(run.tool_use_id, standing(turn, run)) for run in batch.runs]
-    effects = {
-        run.tool_use_id: effects_of(turn, run) for run in batch.runs if not run.state.is_settled
-    }
-    chosen = tuple(runs[call_id] for call_id in startable(lane, effects))
-    if not batch.denied_for_good:
-        return chosen
-    return tuple(
-        run for run in chosen if run.verdict is not None and run.verdict.source is Source.PERSON
-    )
+    """The calls that may start now. After a plain No only those do that a person approved or that
+    run already in a child; the others hold nobody up."""
+    chosen = [run for run in batch.runs if not batch.denied_for_good or _may_finish(turn, run)]
+    runs = {run.tool_use_id: run for run in chosen}
+    lane = [LaneCall(run.tool_use_id, standing(turn, run)) for run in chosen]
+    effects = {run.tool_use_id: effects_of(turn, run) for run in chosen if not run.state.is_settled}
+    return tuple(runs[call_id] for call_id in startable(lane, effects))
+
+
+def _may_finish(turn: Turn, run: ToolRun) -> bool:
+    is_approved = run.verdict is not None and run.verdict.source is Source.PERSON
+    return is_approved or run.state is CallState.WAITING or run.tool_use_id in turn.running
 
 
 async def _something_happens(turn: Turn) -> None:

@@ -75,7 +75,9 @@ async def _drive(turn: Turn) -> None:
             turn.stop = StopKind.CLOSING
             turn.work.cancel()
             await asyncio.gather(turn.work, return_exceptions=True)
-        turn.reason = DoneReason.USER_ABORT
+        if turn.state is not LoopState.DONE:  # else it had ended before it could be stopped
+            turn.ended_by = None
+            turn.end(DoneReason.USER_ABORT)
     await end_turn(turn)
 
 

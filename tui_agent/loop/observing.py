@@ -9,7 +9,7 @@ from tui_agent.loop.batch import Batch
 from tui_agent.loop.calls import leftovers
 from tui_agent.loop.review import announce_result
 from tui_agent.loop.steering import deliver_steering
-from tui_agent.loop.turn import Turn
+from tui_agent.loop.turn import Turn, to_its_end
 from tui_agent.vocabulary.blocks import Outcome, TextBlock, ToolResultBlock
 from tui_agent.vocabulary.codec import to_json
 from tui_agent.vocabulary.events import LoopDenied, LoopDetected, LoopDone
@@ -28,15 +28,7 @@ async def observe(turn: Turn, batch: Batch) -> LoopState:
     """Close `batch` and decide where the turn goes."""
     rest = leftovers(turn, batch, "another call of the same reply was denied.")
     runs = _merged(batch.runs, rest)
-    message = await turn.store.close_batch(
-        turn.session.id, results_message(turn, runs), settled=rest
-    )
-    for run in rest:
-        announce_result(turn, run)
-    await turn.announce(message)
-    if any(run.outcome is Outcome.UNKNOWN for run in runs):
-        await _add_recovery_note(turn)
-
+    await to_its_end(_close(turn, runs, rest))
     if stopping := batch.denied_for_good:
         turn.ended_by = LoopDenied(tools=tuple(run.name for run in stopping))
         return turn.end(DoneReason.DENIED)
@@ -51,6 +43,17 @@ async def observe(turn: Turn, batch: Batch) -> LoopState:
         turn.compaction_trigger = "manual"
         return LoopState.COMPACTING
     return LoopState.THINKING
+
+
+async def _close(turn: Turn, runs: tuple[ToolRun, ...], rest: tuple[ToolRun, ...]) -> None:
+    message = await turn.store.close_batch(
+        turn.session.id, results_message(turn, runs), settled=rest
+    )
+    for run in rest:
+        announce_result(turn, run)
+    await turn.announce(message)
+    if any(run.outcome is Outcome.UNKNOWN for run in runs):
+        await _add_recovery_note(turn)
 
 
 def results_message(turn: Turn, runs: tuple[ToolRun, ...]) -> Message:

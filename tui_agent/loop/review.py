@@ -14,7 +14,7 @@ from typing import Any
 from tui_agent.gate.digest import call_digest
 from tui_agent.gate.judge import Call, exact_rule, judge
 from tui_agent.loop.batch import Batch
-from tui_agent.loop.turn import Turn
+from tui_agent.loop.turn import Turn, to_its_end
 from tui_agent.rules.syntax import Rule, Subject
 from tui_agent.tools.base import NO_EFFECTS, Effects, Tool, ToolContext, ToolError
 from tui_agent.tools.names import ASK_USER_QUESTION, BASH, TASK
@@ -62,6 +62,10 @@ async def review(turn: Turn, batch: Batch) -> None:
         reviewed.append(outcome)
         if ask is not None:
             asks.append(ask)
+    await to_its_end(_record(turn, reviewed, asks))
+
+
+async def _record(turn: Turn, reviewed: list[ToolRun], asks: list[PendingItem]) -> None:
     stored = await turn.store.record_review(turn.session.id, reviewed, asks)
     _announce(turn, stored, {ask.tool_use_id: ask for ask in asks})
 

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from tui_agent.loop.steering import deliver_steering
-from tui_agent.loop.turn import StreamedReply, Turn, TurnFailed
+from tui_agent.loop.turn import StreamedReply, Turn, TurnFailed, to_its_end
 from tui_agent.providers.base import StreamEnd, TextPiece, ThinkingPiece, ToolInputPiece
 from tui_agent.providers.retry import Attempt, Retrying, call
 from tui_agent.vocabulary.blocks import TextBlock, ToolUseBlock, text_of, tool_uses
@@ -42,12 +42,12 @@ async def stream(turn: Turn) -> LoopState:
     except ProviderError as error:
         return await _after_failure(turn, error)
     if end.stop_reason in (StopReason.REFUSAL, StopReason.CONTENT_FILTER):
-        await _store_reply(turn, _without_calls(end))
+        await to_its_end(_store_reply(turn, _without_calls(end)))
         raise TurnFailed(_refusal(end), "Rephrase the request, or pick another model.")
     if not text_of(end.blocks).strip() and not tool_uses(end.blocks):
-        return _after_empty_answer(turn, end)
+        return await _after_empty_answer(turn, end)
     turn.empty_answers = 0
-    reply = await _store_reply(turn, await _with_fresh_ids(turn, end))
+    reply = await to_its_end(_store_reply(turn, await _with_fresh_ids(turn, end)))
     return await _after_reply(turn, reply)
 
 
@@ -67,7 +67,7 @@ async def _receive(turn: Turn) -> StreamEnd:
                         started = clock.monotonic()
                         _begin_reply(turn, item.number)
                     case Retrying():
-                        _withdraw(turn, item)
+                        await _withdraw(turn, item)
                     case StreamEnd():
                         _complete(turn, item.stop_reason, item.usage)
                         return item
@@ -97,9 +97,10 @@ def _begin_reply(turn: Turn, attempt: int) -> None:
     )
 
 
-def _withdraw(turn: Turn, item: Retrying) -> None:
+async def _withdraw(turn: Turn, item: Retrying) -> None:
     if turn.reply is None:
         return
+    has_partial = bool(turn.reply.saved)
     turn.emit(
         ProviderRetry(
             model_call_id=turn.reply.model_call_id,
@@ -110,12 +111,15 @@ def _withdraw(turn: Turn, item: Retrying) -> None:
         )
     )
     turn.reply = None
+    if has_partial:
+        await turn.store.drop_partial(turn.session.id)
 
 
 def _complete(turn: Turn, stop_reason: StopReason, usage: Usage) -> None:
     turn.usage = turn.usage + usage
-    if turn.reply is None:
-        return
+    if turn.reply is None or turn.reply.is_complete:
+        return  # cancelled while it waits for its next attempt, or closes the connection
+    turn.reply.is_complete = True
     turn.emit(
         ProviderComplete(
             model_call_id=turn.reply.model_call_id,
@@ -174,16 +178,23 @@ async def _save_partial(turn: Turn) -> None:
 
 async def _after_failure(turn: Turn, error: ProviderError) -> LoopState:
     if error.error_class is ErrorClass.TOO_LONG and turn.may_compact():
-        turn.reply = None
+        await _drop_reply(turn)
         turn.compaction_trigger = "overflow"
         return LoopState.COMPACTING
     raise error
 
 
-def _after_empty_answer(turn: Turn, end: StreamEnd) -> LoopState:
-    """An answer without text or calls is asked for once more, then it is an error."""
+async def _drop_reply(turn: Turn) -> None:
+    """Nothing of the response is kept but what it cost."""
     turn.reply = None
+    await turn.store.drop_partial(turn.session.id)
+    await turn.store.save_turn_usage(turn.id, turn.usage, turn.rounds)
+
+
+async def _after_empty_answer(turn: Turn, end: StreamEnd) -> LoopState:
+    """An answer without text or calls is asked for once more, then it is an error."""
     turn.rounds += 1
+    await _drop_reply(turn)
     turn.empty_answers += 1
     if end.stop_reason is StopReason.CONTEXT_WINDOW and turn.may_compact():
         turn.compaction_trigger = "overflow"
@@ -237,7 +248,7 @@ async def _store_reply(turn: Turn, end: StreamEnd) -> Message:
         stop_reason=end.stop_reason,
     )
     if not text_of(end.blocks).strip() and not tool_uses(end.blocks):
-        turn.reply = None
+        await _drop_reply(turn)
         return message
     stored = await turn.store.append_reply(
         turn.session.id, message, turn_id=turn.id, usage=turn.usage, rounds=turn.rounds

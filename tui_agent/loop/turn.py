@@ -8,11 +8,11 @@ small protocols.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from tui_agent.context.budget import cost
 from tui_agent.providers.base import ModelClient, ModelRequest, ToolSchema
@@ -33,6 +33,8 @@ from tui_agent.vocabulary.states import DoneReason, LoopState, Trigger
 from tui_agent.vocabulary.usage import Usage
 
 MOST_FAILED_COMPACTIONS = 3
+
+T = TypeVar("T")
 
 
 class StopKind(Enum):
@@ -127,6 +129,7 @@ class StreamedReply:
     first_token: float | None = None
     saved: float = 0.0
     is_dirty: bool = False
+    is_complete: bool = False
 
 
 @dataclass(slots=True)
@@ -254,3 +257,17 @@ class Turn:
     async def announce(self, message: Message) -> None:
         """Tell that `message` is stored."""
         self.emit(MessageStored(message=message))
+
+
+async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Await `work`, a commit and the telling of it, to its end even when cancelled meanwhile: what
+    is stored is always told. The cancellation takes effect afterwards."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if not task.done():
+            await asyncio.wait((task,))
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            raise failure from None
+        raise
