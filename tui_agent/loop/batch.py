@@ -51,10 +51,10 @@ async def load_batch(turn: Turn) -> Batch | None:
 
 def standing(turn: Turn, run: ToolRun) -> Standing:
     """How far a call is, for the lane. A waiting Task is gone back to once in a turn."""
+    if run.state.is_settled:
+        return Standing.SETTLED  # even while its task is still telling so
     if run.tool_use_id in turn.running:
         return Standing.RUNNING
-    if run.state.is_settled:
-        return Standing.SETTLED
     if run.state in (CallState.APPROVED, CallState.STARTED):
         return Standing.READY
     if run.state is CallState.WAITING and run.tool_use_id not in turn.rejoined:
