@@ -81,7 +81,7 @@ async def _children(
         replace(row, phase=runners[row.id].phase)
         if row.id in runners and runners[row.id].is_busy
         else row
-        for row in rows
+        for row in sorted(rows, key=lambda row: (row.created, row.id))
     )
 
 

@@ -96,7 +96,7 @@ class ChildSpawner:
         if agent is None or agent not in BUILT_IN:
             names = ", ".join(known.name for known in BUILT_IN)
             raise ToolError(f"there is no agent {request.agent!r}: the agents are {names}")
-        parent = self.parent.session
+        parent = await self.nursery.store.session(self.parent.id)  # its mode may have changed
         now = self.nursery.clock.wall()
         record = replace(
             parent,

@@ -307,11 +307,18 @@ class Workspace:
         await runner.compact(focus)
 
     async def set_mode(self, session_id: str, mode: Mode) -> None:
-        """Change the permission mode."""
+        """Change the permission mode, of a session's subagents too: they have no wider rights."""
         check_mode(mode)
         record = await self._change(session_id, mode=mode)
-        path = (session_id,) if record is None else await agent_path(self.store, record)
-        self.publish(ModeChanged(mode=mode, session_id=session_id, agent_path=path))
+        if record is None:
+            alone = (session_id,)
+            self.publish(ModeChanged(mode=mode, session_id=session_id, agent_path=alone))
+            return
+        for session in await self.store.tree(record.root_id):
+            path = await agent_path(self.store, session)
+            if session_id in path:
+                await self.store.update_session(session.id, mode=mode)
+                self.publish(ModeChanged(mode=mode, session_id=session.id, agent_path=path))
 
     async def set_model(self, session_id: str, model: ModelChoice) -> None:
         """Change the model. Raises `UserError` when it cannot be used."""
@@ -320,8 +327,9 @@ class Workspace:
 
     async def edit_queue(self, session_id: str, message_ids: tuple[str, ...]) -> None:
         """Keep exactly these queued messages, in this order."""
+        runner = await self._owned(session_id)
         await self.store.set_queue(session_id, message_ids)
-        await (await self._owned(session_id)).queue_changed()
+        await runner.queue_changed()
 
     async def save_draft(self, session_id: str, text: str) -> None:
         """Keep what is typed but not sent."""
