@@ -1,4 +1,4 @@
-"""What a person's answer does: to its call, to those beside it, to the turn, and to the next one."""
+"""What an answer does: to its call, to those beside it, to the turn, and to the next one."""
 
 from __future__ import annotations
 
