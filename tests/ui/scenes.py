@@ -269,6 +269,16 @@ def worked_in() -> SessionSnapshot:
     )
 
 
+def child_session() -> SessionSnapshot:
+    """The session of the first agent."""
+    return replace(
+        worked_in(),
+        session=record("ses_child1", "check tax.py", parent_id=SHOP, agent="reviewer"),
+        agent_path=(SHOP, "ses_child1"),
+        pending=(),
+    )
+
+
 def other_sessions(workspace: FakeWorkspace) -> None:
     """Three more sessions in the list."""
     for at, (title, phase, age) in enumerate(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tests.ui import scenes
 from tests.ui.driving import running, settle, until
 from tests.ui.fake_workspace import FakeWorkspace
@@ -196,15 +194,7 @@ async def test_a_model_is_picked_from_the_list() -> None:
 
 async def test_enter_on_a_row_opens_the_call_and_the_agent() -> None:
     workspace = scenes.busy_workspace()
-    child = replace(
-        scenes.worked_in(),
-        session=scenes.record(
-            "ses_child1", "check tax.py", parent_id=scenes.SHOP, agent="reviewer"
-        ),
-        agent_path=(scenes.SHOP, "ses_child1"),
-        pending=(),
-    )
-    workspace.add(child)
+    workspace.add(scenes.child_session())
     async with running(workspace, start=SHOP) as (app, pilot):
         scenes.live_work(workspace)
         view = app.state.shown
