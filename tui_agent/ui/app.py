@@ -21,6 +21,7 @@ from tui_agent.ui.bridge import Bridge
 from tui_agent.ui.commands import BY_ID, COMMANDS, Command, parse_slash
 from tui_agent.ui.desk import Desk
 from tui_agent.ui.dialogs.approval import ApprovalDialog
+from tui_agent.ui.dialogs.picker import Picker
 from tui_agent.ui.dialogs.question import QuestionDialog
 from tui_agent.ui.operations import Operations
 from tui_agent.ui.palette import TableProvider
@@ -153,7 +154,6 @@ class TuiAgentApp(App[int]):
         if named is None:
             self.desk.submit(event.text, after_turn=event.after_turn)
             return
-        self.workspace.composer.set_text("")
         self.run_command(*named)
 
     def on_composer_typed(self, event: Composer.Typed) -> None:
@@ -249,7 +249,7 @@ class TuiAgentApp(App[int]):
         """Draw everything that changed now; whether there is more to draw."""
         self._needs_redraw = False
         for screen in self.screen_stack:
-            if isinstance(screen, WorkspaceScreen | AgentScreen | ReadingScreen):
+            if isinstance(screen, WorkspaceScreen | AgentScreen | ReadingScreen | Picker):
                 screen.redraw()
         return self._flush_all()
 
@@ -306,7 +306,8 @@ class TuiAgentApp(App[int]):
             self.workspace.say(text)
 
     def _save_draft_soon(self) -> None:
-        self.run_worker(self._save_draft(), group="draft", exclusive=True, exit_on_error=False)
+        # The function, not a coroutine: the next key cancels this before it may have begun.
+        self.run_worker(self._save_draft, group="draft", exclusive=True, exit_on_error=False)
 
     # --- work --------------------------------------------------------------------------------
 

@@ -221,9 +221,11 @@ class Desk:
     # --- the turn ----------------------------------------------------------------------------
 
     def submit(self, text: str, *, after_turn: bool) -> None:
-        """Send what was typed."""
+        """Send what was typed; what cannot be sent goes back into the composer."""
         if (session := self._shown()) is not None:
             self._work(self._submit(session, text, after_turn=after_turn))
+        else:
+            self._give_back(text)
 
     def resume(self) -> None:
         """Go on with what is open, cut or queued."""
@@ -397,15 +399,17 @@ class Desk:
         await self._new()
 
     async def _submit(self, session: SessionView, text: str, *, after_turn: bool) -> None:
-        composer = self._screen.composer
-        composer.set_text("")
         try:
             await self._operations.submit(session.id, text, after_turn=after_turn)
         except BaseException:
-            if not composer.text:
-                composer.set_text(text)  # nothing typed is ever lost
+            self._give_back(text)
             raise
-        await self._operations.save_draft(session, composer.text)
+        await self._operations.save_draft(session, self._screen.composer.text)
+
+    def _give_back(self, text: str) -> None:
+        """Nothing typed is ever lost, and what was typed since comes after it."""
+        composer = self._screen.composer
+        composer.set_text(f"{text}\n{composer.text}" if composer.text else text)
 
     async def _set_mode(self, session: SessionView, mode: Mode) -> None:
         await self._operations.set_mode(session, mode)
@@ -469,7 +473,7 @@ class Desk:
 
     async def _open_agent(self, session_id: str) -> None:
         view = await self._operations.open(session_id)
-        self._stage.open_screen(AgentScreen(view, self._state, self, self._screen.marks))
+        self._stage.open_screen(AgentScreen(view, self._state, self, lambda: self._screen.marks))
 
     async def _doctor(self) -> None:
         checks = await self._operations.doctor()

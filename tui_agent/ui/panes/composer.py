@@ -23,10 +23,11 @@ SHORT_PLACEHOLDER = "Type here; / for commands"
 class Composer(TextArea):
     """The input at the bottom of the workspace."""
 
+    # Enter is taken in `_on_key`. As a priority binding it would overtake the letters before it:
+    # over a slow line they arrive together, and the prompt would go without its end.
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "send", "Send", show=False, priority=True),
-        Binding("alt+enter", "send(True)", "Send after the turn", show=False, priority=True),
-        Binding("shift+enter,ctrl+j", "newline", "New line", show=False, priority=True),
+        Binding("alt+enter", "send(True)", "Send after the turn", show=False),
+        Binding("shift+enter,ctrl+j", "newline", "New line", show=False),
     ]
 
     class Sent(Message):
@@ -63,9 +64,11 @@ class Composer(TextArea):
         self._recalled = None
 
     def action_send(self, after_turn: bool = False) -> None:
-        """Send what is typed, if there is something."""
+        """Send what is typed, if there is something. It leaves the field here and now: what is
+        typed next may come before anyone hears of this."""
         text = self.text.strip()
         if text:
+            self.set_text("")
             self.post_message(self.Sent(text, after_turn=after_turn))
 
     def action_newline(self) -> None:
@@ -84,6 +87,11 @@ class Composer(TextArea):
             super().action_cursor_down(select)
 
     async def _on_key(self, event: events.Key) -> None:
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self.action_send()
+            return
         if event.key == "tab":
             found = completions(self.text)
             if found:
