@@ -26,16 +26,21 @@ from tui_agent.vocabulary.events import (
     DoneEvent,
     ErrorEvent,
     Event,
+    MessageStored,
+    ProviderRetry,
+    ProviderStarted,
     QueueChanged,
     QueuedMessage,
     SessionPhase,
     StateEvent,
+    TextDelta,
+    ThinkingDelta,
     ToolResultEvent,
     ToolStarted,
 )
 from tui_agent.vocabulary.ids import new_id
 from tui_agent.vocabulary.messages import Message, Origin
-from tui_agent.vocabulary.records import SessionRecord
+from tui_agent.vocabulary.records import Partial, SessionRecord
 from tui_agent.vocabulary.states import (
     DoneReason,
     LoopState,
@@ -110,6 +115,7 @@ class SessionRunner:
         self._stop: StopKind | None = None
         self._compaction: asyncio.Task[None] | None = None
         self._running_calls: dict[str, str] = {}
+        self._streamed: tuple[str, list[str], list[str]] | None = None
         self._starting = asyncio.Lock()
         self._last_done: DoneEvent | None = None
         self._was_decided = False
@@ -213,6 +219,14 @@ class SessionRunner:
             self.turn.wake.set()
         self._was_decided = True
         return True
+
+    def streamed(self) -> Partial | None:
+        """The reply that streams now, as far as it has been told."""
+        if self._streamed is None or self.turn is None:
+            return None
+        model_call_id, text, thinking = self._streamed
+        now = self._services.clock.wall()
+        return Partial(self.id, self.turn.id, model_call_id, "".join(text), "".join(thinking), now)
 
     async def finished(self) -> DoneEvent | None:
         """Wait until nothing runs any more; the last turn's end."""
@@ -374,8 +388,19 @@ class SessionRunner:
                 self.reconsider()
             case ToolResultEvent():
                 self._running_calls.pop(event.tool_use_id, None)
+            case ProviderStarted() if event.purpose == "round":
+                self._streamed = (event.model_call_id, [], [])
+            case TextDelta() if self._streamed is not None:
+                self._streamed[1].append(event.text)
+            case ThinkingDelta() if self._streamed is not None:
+                self._streamed[2].append(event.text)
+            case ProviderRetry():
+                self._streamed = None
+            case MessageStored() if event.message.role == "assistant":
+                self._streamed = None
             case DoneEvent():
                 self._last_done = event
+                self._streamed = None
             case _:
                 pass
 

@@ -26,9 +26,12 @@ async def take_snapshot(
     """The snapshot of one session.
 
     The event number is taken before the rows are read: a row that is committed in between may be
-    told again by its event, which consumers know by its id, but none is missed.
+    told again by its event, which consumers know by its id, but none is missed. The reply that
+    streams is that of the same moment: its row is up to a second older than its events.
     """
     seq = bus.seq
+    live = runners.get(session_id)
+    streamed = live.streamed() if live is not None else None
     if unsaved is not None:
         return _empty(seq, unsaved, await store.draft(session_id), await store.view(session_id))
     record = await store.session(session_id)
@@ -46,7 +49,7 @@ async def take_snapshot(
         turns=await store.turns(session_id),
         children=await _children(store, session_id, runners),
         queue=await store.queue(session_id),
-        partial=await store.partial(session_id),
+        partial=streamed or await store.partial(session_id),
         draft=await store.draft(session_id),
         view=await store.view(session_id),
         phase=phase,
