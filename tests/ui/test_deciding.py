@@ -11,6 +11,7 @@ from tui_agent.ui.app import TuiAgentApp
 from tui_agent.ui.dialogs.approval import ApprovalDialog, editable_text, edited_input
 from tui_agent.ui.dialogs.question import QuestionDialog
 from tui_agent.ui.startup import Start
+from tui_agent.ui.widgets.pager import Pager
 from tui_agent.vocabulary.decisions import Choice, Decision, PendingItem, Scope
 from tui_agent.vocabulary.events import ApprovalResolved
 
@@ -217,3 +218,29 @@ def test_an_edit_that_is_no_input_is_refused_in_one_line() -> None:
         edited_input({"path": "a"}, "[]")
     with pytest.raises(ValueError, match="empty"):
         edited_input({"command": "a"}, " ")
+
+
+@pytest.mark.parametrize("size", [(40, 12), (44, 9), (80, 24), (160, 45)])
+async def test_all_of_a_command_and_all_keys_are_in_reach_at_every_size(
+    size: tuple[int, int],
+) -> None:
+    command = " && ".join(f"step-{number} --flag" for number in range(40))
+    workspace = scenes.busy_workspace()
+    async with running(workspace, start=SHOP, size=size) as (app, pilot):
+        workspace.ask(scenes.command_item(command))
+        await until(pilot, lambda: len(app.screen_stack) == 3)
+        body = dialog_of(app).query_one(Pager)
+        seen: dict[int, str] = {}
+        for _ in range(200):
+            top = body.scroll_offset.y
+            for y in range(body.size.height):
+                seen[top + y] = body.render_line(y).text.rstrip()
+            if body.is_at_end:
+                break
+            await pilot.press("down")
+        shown = "".join(seen[y] for y in sorted(seen)).replace(" ", "")
+        assert command.replace(" ", "") in shown
+        keys = dialog_of(app).choices
+        assert keys.region.bottom < app.size.height
+        assert keys.size.height == len(keys.lines)
+        assert all(key in keys.plain for key in ("allow once", "stops the turn", "Esc later"))

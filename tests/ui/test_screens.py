@@ -172,9 +172,6 @@ async def still(app: TuiAgentApp, pilot: Pilot[int]) -> None:
     for field in app.screen.query("Input, TextArea").results(Input | TextArea):  # type: ignore[arg-type]
         field.cursor_blink = False
     await settle(pilot)
-    for screen in app.screen_stack:
-        if screen is app.workspace:
-            app.workspace.spin(0)
+    app.workspace.spin(0)
     app.draw()
     await pilot.pause()
-    await app.workers.wait_for_complete()

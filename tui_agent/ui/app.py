@@ -15,6 +15,7 @@ from textual import on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.worker import Worker
 
 from tui_agent.ui.asking import Asker
 from tui_agent.ui.bridge import Bridge
@@ -307,7 +308,9 @@ class TuiAgentApp(App[int]):
 
     def _save_draft_soon(self) -> None:
         # The function, not a coroutine: the next key cancels this before it may have begun.
-        self.run_worker(self._save_draft, group="draft", exclusive=True, exit_on_error=False)
+        _: Worker[None] = self.run_worker(
+            self._save_draft, group="draft", exclusive=True, exit_on_error=False
+        )
 
     # --- work --------------------------------------------------------------------------------
 

@@ -466,7 +466,7 @@ class Desk:
                 "Sessions",
                 rows,
                 empty="No session matches.",
-                does="switches; the one shown goes on",
+                does="switches, the other goes on",
             ),
             picked,
         )

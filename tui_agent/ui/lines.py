@@ -75,6 +75,20 @@ def keys_line(*keys: tuple[str, str]) -> Line:
     return Line(tuple(pieces))
 
 
+def keys_lines(keys: Sequence[tuple[str, str]], width: int) -> list[Line]:
+    """Keys and what they do, in as few lines of `width` cells as they fit in."""
+    rows: list[list[tuple[str, str]]] = [[]]
+    used = 0
+    for key, does in keys:
+        size = cell_width(key) + 1 + cell_width(does)
+        if rows[-1] and used + 3 + size > width:
+            rows.append([])
+            used = 0
+        used += size + (3 if rows[-1] else 0)
+        rows[-1].append((key, does))
+    return [keys_line(*row) for row in rows]
+
+
 def fit(content: Line, width: int) -> tuple[Piece, ...]:
     """The pieces of `content`, made safe and exactly `width` cells wide."""
     if width <= 0:

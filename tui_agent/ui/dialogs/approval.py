@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from enum import Enum
+from typing import assert_never
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, TextArea
 
-from tui_agent.text import exact
-from tui_agent.ui.dialogs.guarded import GUARD_SECONDS, GuardedDialog
+from tui_agent.text import exact, wrap
+from tui_agent.ui.dialogs.guarded import GUARD_SECONDS, ROOMY, GuardedDialog, room_for_body
 from tui_agent.ui.dialogs.previews import preview_lines
-from tui_agent.ui.lines import Line, Piece, Tone, keys_line, line, note
+from tui_agent.ui.lines import Line, Piece, Tone, keys_lines, line, note, wrapped
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
 from tui_agent.vocabulary.blocks import JsonObject
@@ -25,6 +26,10 @@ from tui_agent.vocabulary.decisions import Choice, Decision, PendingItem, Scope
 
 Decide = Callable[[PendingItem, Decision], Awaitable[str]]
 """Takes an answer; returns why it could not be taken, or an empty text."""
+
+
+LOW = 12
+"""Rows of the screen below which who asks and where scrolls with the preview."""
 
 
 class Step(Enum):
@@ -56,13 +61,14 @@ class ApprovalDialog(GuardedDialog):
         self._step = Step.CHOOSING
         self._edited: JsonObject | None = None
         self._problem = ""
+        self._is_low = False
         # A rule that cannot be shown as it is cannot be judged either: it is not offered.
         self._rule = item.rule if item.rule and is_plain(item.rule) else ""
 
     def compose(self) -> ComposeResult:
         """Title and origin, the thing itself, a field when one is needed, the choices."""
         with Vertical(id="dialog", classes="wide"):
-            yield LineBar(*self._head(), id="dialog-head")
+            yield LineBar(id="dialog-head")
             yield Pager(preview_lines(self.item), id="dialog-body")
             yield Input(id="dialog-field")
             yield TextArea(id="dialog-editor", show_line_numbers=False, compact=True)
@@ -71,6 +77,8 @@ class ApprovalDialog(GuardedDialog):
     def on_mount(self) -> None:
         """Start with the choices."""
         super().on_mount()
+        self._dialog = self.query_one("#dialog", Vertical)
+        self._head = self.query_one("#dialog-head", LineBar)
         self._body = self.query_one("#dialog-body", Pager)
         self._field = self.query_one("#dialog-field", Input)
         self._editor = self.query_one("#dialog-editor", TextArea)
@@ -170,43 +178,59 @@ class ApprovalDialog(GuardedDialog):
         elif self.is_attached:
             self.leave()
 
-    def _head(self) -> list[Line]:
-        return [
-            line(
-                Piece(self.item.tool, Tone.WAITING),
-                Piece("  needs your decision", Tone.TEXT),
-                right=(Piece(self._from, Tone.MUTED),),
-            ),
-            line(
-                Piece(f"in {self.item.folder}", Tone.MUTED),
-                Piece(f"  {self.item.reason}" if self.item.reason else "", Tone.MUTED),
-            ),
-        ]
+    def _head_lines(self, width: int) -> list[Line]:
+        """Tool, who asks and where, whole however narrow it is."""
+        title = line(Piece(self.item.tool, Tone.WAITING), Piece("  needs your decision"))
+        origin = [] if self._is_low else self._origin_lines()
+        return [part for each in (title, *origin) for part in wrapped(each, width)]
+
+    def _origin_lines(self) -> list[Line]:
+        where = line(Piece(self._from, Tone.MUTED), Piece(f"  in {self.item.folder}", Tone.MUTED))
+        reason = [note(self.item.reason)] if self.item.reason else []
+        return [where, *reason]
 
     def _show_choices(self) -> None:
         if not self.is_mounted:
             return
+        if self._is_low != (self.app.size.height < LOW):
+            self._is_low = not self._is_low
+            origin = self._origin_lines() if self._is_low else []
+            self._body.set_lines([*origin, *preview_lines(self.item)])
         lines = self._step_lines()
         if self._problem:
             lines = [line(Piece(self._problem, Tone.FAILED)), *lines]
+        head = self._head_lines(max(1, self._inner_width))
+        self._head.set_lines(*head)
         self._choices.set_lines(*lines)
+        field_rows = 1 if self._field.display else 0
+        fixed = len(head) + len(lines) + field_rows
+        room, is_tight = room_for_body(self.app.size.height, fixed, 2 + field_rows)
+        self._dialog.set_class(is_tight, "tight")
+        self._body.styles.max_height = room
+        self._editor.styles.height = min(12, room)
+
+    @property
+    def _inner_width(self) -> int:
+        return min(108, self.app.size.width) - 4
 
     def _step_lines(self) -> list[Line]:
+        width = self._inner_width
         match self._step:
             case Step.RULE:
-                return [
-                    note("Always allow what this rule matches, in this project. Edit it first."),
-                    keys_line(("Enter", "store the rule and allow"), ("Esc", "back")),
-                ]
+                text = "Always allow what this rule matches, in this project. Edit it first."
+                keys = (("Enter", "store the rule and allow"), ("Esc", "back"))
             case Step.COMMENT:
-                return [
-                    note("It is denied, the model reads this and goes on."),
-                    keys_line(("Enter", "deny and say so"), ("Esc", "back")),
-                ]
+                text = "It is denied; the model reads this and goes on."
+                keys = (("Enter", "deny and say so"), ("Esc", "back"))
             case Step.EDITING:
-                return [keys_line(("Ctrl+S", "allow once as edited"), ("Esc", "back"))]
+                text = ""
+                keys = (("Ctrl+S", "allow once as edited"), ("Esc", "back"))
             case Step.CHOOSING:
                 return self._choice_lines()
+            case _:
+                assert_never(self._step)
+        notes = [note(part) for part in wrap(text, width)] if text else []
+        return [*notes, *keys_lines(keys, width)]
 
     def _choice_lines(self) -> list[Line]:
         allow = [("y", "allow once"), ("s", "for this session")]
@@ -214,8 +238,8 @@ class ApprovalDialog(GuardedDialog):
             allow.append(("a", "always …"))
         allow.append(("e", "edit first …"))
         deny = [("n", "deny: stops the turn"), ("c", "deny and say why …"), ("Esc", "later")]
-        lines = [*_rows(allow, self._choices.size.width), *_rows(deny, self._choices.size.width)]
-        if self._teaches:
+        lines = [*keys_lines(allow, self._inner_width), *keys_lines(deny, self._inner_width)]
+        if self._teaches and self.app.size.height >= ROOMY:
             lines.append(note("Nothing runs until you choose. Esc leaves it in the inbox (F2)."))
         return lines
 
@@ -252,17 +276,3 @@ def edited_input(tool_input: JsonObject, text: str) -> JsonObject:
 def is_plain(text: str) -> bool:
     """Whether a field can draw the text without hiding or changing anything."""
     return exact(text, one_line=False) == text
-
-
-def _rows(keys: list[tuple[str, str]], width: int) -> list[Line]:
-    """The keys in as few lines as fit the width."""
-    rows: list[list[tuple[str, str]]] = [[]]
-    used = 0
-    for key, does in keys:
-        size = len(key) + len(does) + 4
-        if rows[-1] and used + size > width + 3:
-            rows.append([])
-            used = 0
-        rows[-1].append((key, does))
-        used += size
-    return [keys_line(*row) for row in rows]

@@ -8,7 +8,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tui_agent.ui.lines import Line, Piece, Tone, keys_line, line
+from tui_agent.ui.lines import Line, Piece, Tone, line
+from tui_agent.ui.widgets.keys_bar import KeysBar
 from tui_agent.ui.widgets.line_bar import LineBar
 
 
@@ -26,7 +27,7 @@ class AskText(ModalScreen[str | None]):
         with Vertical(id="dialog"):
             yield LineBar(line(Piece(self._title, Tone.STRONG)), id="dialog-head")
             yield Input(self._value, placeholder=self._placeholder, id="dialog-field")
-            yield LineBar(keys_line(("Enter", "takes it"), ("Esc", "closes")), id="dialog-choices")
+            yield KeysBar(("Enter", "takes it"), ("Esc", "closes"), id="dialog-choices")
 
     def on_mount(self) -> None:
         """Ready to write."""
@@ -56,7 +57,7 @@ class Confirm(ModalScreen[bool]):
         """What would happen, and the two keys."""
         with Vertical(id="dialog"):
             yield LineBar(*self._lines, id="dialog-head")
-            yield LineBar(keys_line(("y", self._yes), ("Esc", "closes")), id="dialog-choices")
+            yield KeysBar(("y", self._yes), ("Esc", "closes"), id="dialog-choices")
 
     def on_key(self, event: events.Key) -> None:
         """Only y is a yes."""

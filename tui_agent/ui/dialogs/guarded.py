@@ -63,3 +63,17 @@ class GuardedDialog(ModalScreen[None]):
     async def take_key(self, key: str) -> bool:
         """Act on a key; whether it meant something."""
         raise NotImplementedError
+
+
+FRAME_ROWS = 2
+"""Rows of a dialog's own edge."""
+ROOMY = 20
+"""Rows of the screen from which a dialog has blank lines between its parts."""
+
+
+def room_for_body(screen_height: int, fixed_rows: int, gaps: int) -> tuple[int, bool]:
+    """Rows left for what scrolls, so that the keys below it are always on screen, and whether the
+    parts must do without blank lines between them."""
+    is_tight = screen_height < ROOMY
+    used = FRAME_ROWS + fixed_rows + (0 if is_tight else gaps)
+    return max(1, screen_height - used), is_tight

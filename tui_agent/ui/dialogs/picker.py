@@ -10,7 +10,9 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tui_agent.ui.lines import Piece, Row, Tone, keys_line, line
+from tui_agent.ui.dialogs.guarded import ROOMY
+from tui_agent.ui.lines import Piece, Row, Tone, line
+from tui_agent.ui.widgets.keys_bar import KeysBar
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.row_list import RowList
 
@@ -30,22 +32,20 @@ class Picker(ModalScreen[str | None]):
         super().__init__()
         self._title = title
         self._rows_for = rows_for
-        self._empty = empty
         self._does = does
-        self._filter_hint = filter_hint
+        self._field = Input(placeholder=filter_hint, id="dialog-field")
+        self._options = RowList(empty=empty, id="dialog-options")
 
     def compose(self) -> ComposeResult:
         """Title, filter, list, keys."""
         with Vertical(id="dialog", classes="tall"):
             yield LineBar(line(Piece(self._title, Tone.STRONG)), id="dialog-head")
-            yield Input(placeholder=self._filter_hint, id="dialog-field")
-            yield RowList(empty=self._empty, id="dialog-options")
-            yield LineBar(keys_line(("Enter", self._does), ("Esc", "closes")), id="dialog-choices")
+            yield self._field
+            yield self._options
+            yield KeysBar(("Enter", self._does), ("Esc", "closes"), id="dialog-choices")
 
     def on_mount(self) -> None:
         """Show everything, ready to filter."""
-        self._field = self.query_one("#dialog-field", Input)
-        self._options = self.query_one("#dialog-options", RowList)
         self.redraw()
         self._field.focus()
 
@@ -68,6 +68,10 @@ class Picker(ModalScreen[str | None]):
         """Take a row."""
         event.stop()
         _ = self.dismiss(event.key)
+
+    def on_resize(self) -> None:
+        """Without blank lines where the screen is low."""
+        self.query_one("#dialog").set_class(self.app.size.height < ROOMY, "tight")
 
     def on_key(self, event: events.Key) -> None:
         """Arrows move in the list while the filter has the focus; Esc closes."""

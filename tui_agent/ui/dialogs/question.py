@@ -12,8 +12,8 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from tui_agent.ui.dialogs.approval import Decide
-from tui_agent.ui.dialogs.guarded import GUARD_SECONDS, GuardedDialog
-from tui_agent.ui.lines import Line, Piece, Row, Tone, body, keys_line, line
+from tui_agent.ui.dialogs.guarded import GUARD_SECONDS, GuardedDialog, room_for_body
+from tui_agent.ui.lines import Line, Piece, Row, Tone, body, keys_lines, line, wrapped
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
 from tui_agent.ui.widgets.row_list import RowList
@@ -147,27 +147,48 @@ class QuestionDialog(GuardedDialog):
         count = len(self._questions)
         where = f"{self._at + 1} of {count}  " if count > 1 else ""
         title = self._question.header or "A question for you"
+        asker = self._from if self.app.size.width >= 60 else ""
         self._head.set_lines(
-            line(Piece(title, Tone.WAITING), right=(Piece(f"{where}{self._from}", Tone.MUTED),))
+            line(Piece(title, Tone.WAITING), right=(Piece(f"{where}{asker}".strip(), Tone.MUTED),))
         )
         self._text.set_lines(body(self._question.text, Tone.STRONG))
-        self._show_options()
         keys = [("Tab", "own answer"), ("Esc", "later")]
         if self._question.takes_several:
             keys = [("Space", "marks"), ("Enter", "takes the marked"), *keys]
         else:
             keys = [("Enter", "takes it"), *keys]
         problem = (line(Piece(self._problem, Tone.FAILED)),) if self._problem else ()
-        self._keys.set_lines(*problem, keys_line(*keys))
+        width = max(1, min(84, self.app.size.width) - 4)
+        self._keys.set_lines(*problem, *keys_lines(keys, width))
+        self._show_options()
 
     def _show_options(self) -> None:
         rows = tuple(
             Row(str(at), self._option_lines(at, label, meaning))
             for at, (label, meaning) in enumerate(self._question.options)
         )
-        self._options.styles.height = sum(len(row.lines) for row in rows)
+        self._fit(sum(len(row.lines) for row in rows))
         self._options.display = bool(rows)
         self._options.set_rows(rows)
+
+    def _fit(self, option_rows: int) -> None:
+        """Options and question share what the keys leave; both scroll."""
+        fixed = 2 + len(self._keys.lines)  # title and field
+        room, is_tight = room_for_body(self.app.size.height, fixed, 4)
+        self.query_one("#dialog", Vertical).set_class(is_tight, "tight")
+        text_rows = min(self._text_rows(), max(1, room // 2))
+        self._text.styles.max_height = max(1, min(room - min(option_rows, room - 1), room))
+        self._options.styles.height = max(1, min(option_rows, room - text_rows))
+
+    def _text_rows(self) -> int:
+        width = max(1, min(84, self.app.size.width) - 4)
+        text = body(self._question.text)
+        return sum(len(wrapped(each, width)) for each in text)
+
+    def on_resize(self) -> None:
+        """The parts share another height."""
+        if self.is_mounted and self._questions:
+            self._show()
 
     def _option_lines(self, at: int, label: str, meaning: str) -> tuple[Line, ...]:
         box = ("[x] " if at in self._chosen else "[ ] ") if self._question.takes_several else ""

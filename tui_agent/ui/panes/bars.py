@@ -20,6 +20,10 @@ WIDE_LAMPS = 110
 """Columns from which the lamps say more than their names."""
 
 
+ALL_TABS = 60
+"""Columns from which the strip of tabs names them all."""
+
+
 def header_line(
     folder: str, session: SessionView | None, open_items: int, marks: Marks, width: int
 ) -> Line:
@@ -86,14 +90,20 @@ def _meters_width(meters: list[Piece]) -> int:
     return _width(meters) + 2 * len(meters)
 
 
-def tab_line(tabs: tuple[tuple[str, str, int], ...], shown: str) -> Line:
-    """One pane at a time: their names, the shown one strong, and how many rows the others have."""
+def tab_line(tabs: tuple[tuple[str, str, int], ...], shown: str, width: int) -> Line:
+    """One pane at a time: their names, the shown one strong, and how many rows the others have.
+    Where not all names fit, only the shown one and its place among them."""
+    next_key = (Piece("F6", Tone.ACCENT), Piece(" next ", Tone.MUTED))
     pieces: list[Piece] = [Piece(" ")]
-    for key, title, count in tabs:
+    for at, (key, title, count) in enumerate(tabs):
         said = f"{title} {count}" if count else title
-        tone = Tone.STRONG if key == shown else Tone.MUTED
-        pieces.append(Piece(f"[{said}]" if key == shown else f" {said} ", tone))
-    return Line(tuple(pieces), (Piece("F6 ", Tone.ACCENT), Piece("next ", Tone.MUTED)))
+        if width >= ALL_TABS:
+            tone = Tone.STRONG if key == shown else Tone.MUTED
+            pieces.append(Piece(f"[{said}]" if key == shown else f" {said} ", tone))
+        elif key == shown:
+            pieces.append(Piece(said, Tone.STRONG))
+            pieces.append(Piece(f"  {at + 1} of {len(tabs)}", Tone.MUTED))
+    return Line(tuple(pieces), next_key)
 
 
 def queue_lines(queue: tuple[QueuedMessage, ...], marks: Marks, most: int = 3) -> tuple[Line, ...]:
@@ -114,15 +124,17 @@ def queue_lines(queue: tuple[QueuedMessage, ...], marks: Marks, most: int = 3) -
     return tuple(lines)
 
 
-def completion_lines(commands: tuple[Command, ...], most: int = 6) -> tuple[Line, ...]:
+def completion_lines(commands: tuple[Command, ...], width: int, most: int = 6) -> tuple[Line, ...]:
     """Commands that what is typed may become; the first is what Tab takes."""
+    column = 28 if width >= ALL_TABS else 12
     lines = []
     for at, command in enumerate(commands[:most]):
-        name = f" /{command.slash} {command.arguments}".rstrip()
+        arguments = command.arguments if width >= ALL_TABS else ""
+        name = f" /{command.slash} {arguments}".rstrip()
         tone = Tone.ACCENT if at == 0 else Tone.TEXT
         lines.append(
             Line(
-                (Piece(name.ljust(32), tone), Piece(f" {command.title}", Tone.MUTED)),
+                (Piece(name.ljust(column), tone), Piece(f" {command.title}", Tone.MUTED)),
                 (Piece("Tab ", Tone.ACCENT),) if at == 0 else (),
             )
         )

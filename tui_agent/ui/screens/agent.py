@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from textual import events
@@ -44,14 +45,18 @@ class AgentScreen(Screen[None]):
     """Follows an agent until Esc."""
 
     def __init__(
-        self, view: SessionView, state: WorkspaceState, keeper: AgentKeeper, marks: Marks
+        self,
+        view: SessionView,
+        state: WorkspaceState,
+        keeper: AgentKeeper,
+        marks: Callable[[], Marks],
     ) -> None:
         super().__init__()
         self._view = view
+        self._marks = marks
         self._state = state
         self._keeper = keeper
-        self._marks = marks
-        self._pane = ConversationPane(marks, id="conversation")
+        self._pane = ConversationPane(marks(), id="conversation")
         self._head = LineBar(id="header")
 
     def compose(self) -> ComposeResult:
@@ -59,10 +64,8 @@ class AgentScreen(Screen[None]):
         yield self._head
         yield self._pane
         yield Input(placeholder="message to this agent", id="agent-field")
-        yield LineBar(
-            keys_line(("Esc", "back"), ("F8", "interrupt it"), ("F2", "decide what it asks")),
-            id="status",
-        )
+        keys = keys_line(("Esc", "back"), ("F8", "interrupt"), ("F2", "decide"))
+        yield LineBar(Line((Piece(" "), *keys.left)), id="status")
 
     def on_mount(self) -> None:
         """Show what there is."""
@@ -87,7 +90,7 @@ class AgentScreen(Screen[None]):
         left = (Piece(f" {' · '.join(facts)}", Tone.STRONG), Piece(f"  {view.title}", Tone.MUTED))
         is_wide = self.size.width >= 100
         self._head.set_lines(
-            Line(left, (*view.lamps.line(self._marks, with_words=is_wide), Piece(" ")))
+            Line(left, (*view.lamps.line(self._marks(), with_words=is_wide), Piece(" ")))
         )
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -8,8 +8,10 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from tui_agent.ui.commands import COMMANDS, COMPOSER_KEYS, DIALOG_KEYS, key_words
-from tui_agent.ui.lines import Line, Piece, Tone, keys_line, line, note
+from tui_agent.ui.dialogs.guarded import ROOMY
+from tui_agent.ui.lines import Line, Piece, Tone, line, note
 from tui_agent.ui.marks import Mark, Marks
+from tui_agent.ui.widgets.keys_bar import KeysBar
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
 
@@ -25,17 +27,21 @@ _MARK_WORDS = {
 }
 
 
-def help_lines(marks: Marks) -> list[Line]:
-    """Keys, slash commands, the keys of composer and dialogs, the marks."""
+def help_lines(marks: Marks, width: int = 80) -> list[Line]:
+    """Keys, slash commands, the keys of composer and dialogs, the marks. In columns where there is
+    room for them, else one below the other."""
+    is_wide = width >= 70
     lines = [_title("Commands")]
     for command in COMMANDS:
         keys = ", ".join(key_words(key) for key in command.keys)
         slash = f"/{command.slash} {command.arguments}".rstrip() if command.slash else ""
-        lines.append(_two(keys, slash, command.title))
+        lines.extend(_command(keys, slash, command.title, is_wide=is_wide))
     lines.extend([line(), _title("Composer")])
-    lines.extend(_one(keys, does) for keys, does in COMPOSER_KEYS)
+    for keys, does in COMPOSER_KEYS:
+        lines.extend(_key(keys, does, is_wide=is_wide))
     lines.extend([line(), _title("Approval")])
-    lines.extend(_one(keys, does) for keys, does in DIALOG_KEYS)
+    for keys, does in DIALOG_KEYS:
+        lines.extend(_key(keys, does, is_wide=is_wide))
     lines.extend([line(), _title("Marks")])
     for mark, words in _MARK_WORDS.items():
         lines.append(line(" ", marks.piece(mark), f"  {words}"))
@@ -56,14 +62,16 @@ class HelpScreen(ModalScreen[None]):
         """Title, text, keys."""
         with Vertical(id="dialog", classes="wide tall"):
             yield LineBar(line(Piece("Help", Tone.STRONG)), id="dialog-head")
-            yield Pager(help_lines(self._marks), id="dialog-body")
-            yield LineBar(
-                keys_line(("Ctrl+P", "searches commands"), ("Esc", "closes")), id="dialog-choices"
-            )
+            yield Pager(help_lines(self._marks, self.app.size.width), id="dialog-body")
+            yield KeysBar(("Ctrl+P", "searches commands"), ("Esc", "closes"), id="dialog-choices")
 
     def on_mount(self) -> None:
         """Ready to scroll."""
         self.query_one(Pager).focus()
+
+    def on_resize(self) -> None:
+        """Without blank lines where the screen is low."""
+        self.query_one("#dialog").set_class(self.app.size.height < ROOMY, "tight")
 
     def on_key(self, event: events.Key) -> None:
         """Esc, F1 and q close."""
@@ -76,11 +84,14 @@ def _title(text: str) -> Line:
     return line(Piece(text, Tone.STRONG))
 
 
-def _one(keys: str, does: str) -> Line:
-    return line(Piece(f" {keys:<24}", Tone.ACCENT), Piece(f" {does}"))
+def _key(keys: str, does: str, *, is_wide: bool) -> list[Line]:
+    if is_wide:
+        return [line(Piece(f" {keys:<24}", Tone.ACCENT), Piece(f" {does}"))]
+    return [line(Piece(f" {keys}", Tone.ACCENT)), line(f"   {does}")]
 
 
-def _two(keys: str, slash: str, does: str) -> Line:
-    return line(
-        Piece(f" {keys:<10}", Tone.ACCENT), Piece(f" {slash:<18}", Tone.TEXT), Piece(f" {does}")
-    )
+def _command(keys: str, slash: str, does: str, *, is_wide: bool) -> list[Line]:
+    if is_wide:
+        return [line(Piece(f" {keys:<10}", Tone.ACCENT), f" {slash:<18}", Piece(f" {does}"))]
+    names = [name for name in (keys, slash) if name]
+    return [line(Piece(f" {'  '.join(names)}", Tone.ACCENT)), line(f"   {does}")]

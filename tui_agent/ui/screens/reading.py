@@ -9,7 +9,9 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from tui_agent.ui.lines import Line, keys_line
+from tui_agent.ui.dialogs.guarded import ROOMY
+from tui_agent.ui.lines import Line
+from tui_agent.ui.widgets.keys_bar import KeysBar
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
 
@@ -27,9 +29,7 @@ class ReadingScreen(ModalScreen[None]):
         with Vertical(id="dialog", classes="wide tall"):
             yield LineBar(self._title, id="dialog-head")
             yield Pager(self._lines(), id="dialog-body")
-            yield LineBar(
-                keys_line(("Up Down PgUp PgDn", "read"), ("Esc", "closes")), id="dialog-choices"
-            )
+            yield KeysBar(("Up Down PgUp PgDn", "read"), ("Esc", "closes"), id="dialog-choices")
 
     def on_mount(self) -> None:
         """Ready to scroll."""
@@ -43,6 +43,10 @@ class ReadingScreen(ModalScreen[None]):
         if self.is_mounted and lines != self._shown:
             self._shown = lines
             self._pager.set_lines(lines)
+
+    def on_resize(self) -> None:
+        """Without blank lines where the screen is low."""
+        self.query_one("#dialog").set_class(self.app.size.height < ROOMY, "tight")
 
     def on_key(self, event: events.Key) -> None:
         """Esc and q close."""

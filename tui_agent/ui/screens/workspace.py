@@ -235,7 +235,7 @@ class WorkspaceScreen(Screen[None]):
             Pane.SESSIONS: len(listed),
         }
         named = tuple((pane.value, _TITLES[pane], counts[pane]) for pane in ALL_PANES)
-        self.tabs.set_lines(bars.tab_line(named, self._tab.value))
+        self.tabs.set_lines(bars.tab_line(named, self._tab.value, self.size.width))
 
     def _draw_status(self, session: SessionView | None, now: float, width: int) -> None:
         if self._note:
@@ -258,7 +258,7 @@ class WorkspaceScreen(Screen[None]):
     def _draw_above(self, session: SessionView | None) -> None:
         found = completions(self.composer.text)
         if found:
-            lines = bars.completion_lines(found)
+            lines = bars.completion_lines(found, self.size.width)
         else:
             lines = bars.queue_lines(session.queue, self._marks) if session else ()
         if self.above.display != bool(lines):

@@ -28,6 +28,11 @@ class LineBar(Widget, can_focus=False):
         """What it says, for tests."""
         return text_of(self._lines)
 
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """What it draws."""
+        return self._lines
+
     def set_lines(self, *lines: Line) -> None:
         """Draw these from now on."""
         if lines != self._lines:

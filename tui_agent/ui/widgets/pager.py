@@ -49,7 +49,7 @@ class Pager(ScrollView, can_focus=True):
         """Show these lines from now on, from where the reader is."""
         self._lines = list(lines)
         self._width = -1
-        self._wrap(self.scrollable_content_region.width)
+        self._wrap(self.content_region.width)
         self.refresh(layout=True)
 
     @override
@@ -65,7 +65,7 @@ class Pager(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """Wrap anew."""
-        self._wrap(self.scrollable_content_region.width)
+        self._wrap(self.content_region.width)
 
     def render_line(self, y: int) -> Strip:
         """One line as a strip."""
@@ -76,6 +76,9 @@ class Pager(ScrollView, can_focus=True):
         return strip_of(self, self._wrapped[at], width)
 
     def _wrap(self, width: int) -> None:
+        """Wrap for a widget of this width. The last column is the scrollbar's even while there is
+        none: nothing may ever stand beneath it."""
+        width = max(1, width - 1) if width > 0 else 0
         if width <= 0 or width == self._width:
             return
         self._width = width
