@@ -26,6 +26,8 @@ async def think(turn: Turn) -> LoopState:
         return turn.end(DoneReason.BUDGET_EXCEEDED)
 
     turn.access = access = await turn.services.models.access(turn.session)
+    if turn.session.model.model != access.model:
+        await turn.refresh()  # none was named, and the first one served was chosen just now
     boundary, history = await turn.store.history(turn.session.id)
     system = system_prompt(prompt_layers(turn.session, turn.agent))
     tools = turn.tool_schemas()
