@@ -162,12 +162,13 @@ class SessionRunner:
             if queued:
                 await self._begin(queued[0].text, Trigger.QUEUE, dequeue=queued[0].id)
                 return
+            if last is not None and last.reason is DoneReason.MAX_TURNS:
+                # a turn that continued this one would have no rounds left
+                await self._begin("Go on.", Trigger.PROMPT)
+                return
             messages = await self._store.messages(self.id, last=1)
             if messages and messages[-1].role == "user":
                 self._launch(await self._turn(Trigger.RESUME, LoopState.THINKING, resumes))
-                return
-            if last is not None and last.reason is DoneReason.MAX_TURNS:
-                await self._begin("Go on.", Trigger.PROMPT)
                 return
             raise ConflictError("there is nothing to go on with: type a prompt")
 

@@ -1,0 +1,168 @@
+"""Sessions as things: made, named, forked, deleted, and owned by one process at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scripted.plugin import StartScripted
+from tests.scripted.script import Call, Hold, Reply, Say
+from tests.workspace.kit import PLAIN_NO, Place, bash
+from tui_agent.vocabulary.blocks import text_of
+from tui_agent.vocabulary.errors import ConflictError, NotFoundError, UserError
+from tui_agent.vocabulary.events import DoneEvent
+from tui_agent.vocabulary.states import DoneReason, Mode, Phase
+
+
+async def test_a_session_is_not_kept_before_its_first_message(
+    place: Place, scripted: StartScripted
+) -> None:
+    place.speak(await scripted([Reply([Say("Hi.")])]))
+    async with place.opened() as desk:
+        record = await desk.session()
+        await desk.workspace.rename(record.id, "a  name\n of mine")
+        await desk.workspace.set_mode(record.id, Mode.PLAN)
+        await desk.workspace.save_draft(record.id, "half a thou")
+        shot = await desk.snapshot(record.id)
+        assert (shot.phase, shot.messages, shot.draft) == (Phase.IDLE, (), "half a thou")
+        assert await desk.workspace.sessions() == ()
+        with pytest.raises(UserError):
+            await desk.workspace.submit(record.id, "  \n")
+        assert await desk.workspace.sessions() == ()
+        await desk.workspace.submit(record.id, "hello")
+        await desk.rest(record.id)
+        (row,) = await desk.workspace.sessions()
+        assert (row.id, row.title, row.messages) == (record.id, "a name of mine", 2)
+        assert (await desk.snapshot(record.id)).session.mode is Mode.PLAN
+        assert await desk.workspace.latest_session() == record.id
+        unsaved = await desk.session()
+        await desk.workspace.delete(unsaved.id)
+        with pytest.raises(NotFoundError):
+            await desk.snapshot(unsaved.id)
+
+
+async def test_a_fork_goes_its_own_way_from_the_last_closed_batch(
+    place: Place, scripted: StartScripted, wire: str
+) -> None:
+    server = await scripted(
+        lambda request: (
+            Reply([Say(f"You said {request.last_user_text}.")])
+            if not request.last_user_text.endswith("run it") or request.latest_results
+            else Reply([Call("Bash", bash("touch a"))])
+        )
+    )
+    place.speak(server, wire)
+    async with place.opened() as desk:
+        session = await desk.begin("one")
+        await desk.rest(session)
+        await desk.workspace.submit(session, "run it")
+        item = await desk.asked()
+        fork = await desk.workspace.fork_session(session)
+        shot = await desk.snapshot(fork.id)
+        assert shot.pending == ()
+        assert shot.tool_runs == ()
+        assert shot.phase is not Phase.RUNNING
+        assert fork.forked_from == session
+        assert [text_of(m.blocks) for m in shot.messages][:2] == ["one", "You said one."]
+        assert fork.title.endswith("(fork)")
+        await desk.workspace.submit(fork.id, "two")
+        assert (await desk.rest(fork.id)).reason is DoneReason.MODEL_STOP
+        assert [i.pending_id for i in await desk.workspace.pending()] == [item.pending_id]
+        await desk.decide(item, PLAIN_NO)
+        await desk.rest(session, 2)
+        assert "two" not in [text_of(m.blocks) for m in await desk.messages(session)]
+
+
+async def test_a_running_session_is_not_deleted(place: Place, scripted: StartScripted) -> None:
+    server = await scripted([Reply([Hold("x"), Say("Hi.")])])
+    place.speak(server)
+    async with place.opened() as desk:
+        session = await desk.begin("hello")
+        await server.reached("x")
+        with pytest.raises(ConflictError, match="interrupt"):
+            await desk.workspace.delete(session)
+        server.release("x")
+        await desk.rest(session)
+        await desk.workspace.delete(session)
+        assert await desk.workspace.sessions() == ()
+        with pytest.raises(NotFoundError):
+            await desk.snapshot(session)
+        with pytest.raises(NotFoundError):
+            await desk.workspace.submit(session, "are you there")
+
+
+async def test_undecided_calls_hold_the_next_prompt_until_they_are_discarded(
+    place: Place, scripted: StartScripted, wire: str
+) -> None:
+    server = await scripted(
+        [
+            Reply([Call("Bash", bash("touch a")), Call("Bash", bash("touch b"))]),
+            Reply([Say("Something else then.")]),
+        ]
+    )
+    place.speak(server, wire)
+    async with place.opened(attended=False) as desk:
+        session = await desk.begin("touch")
+        await desk.rest(session)
+        with pytest.raises(ConflictError, match="discard"):
+            await desk.workspace.submit(session, "something else")
+        await desk.workspace.discard_open(session)
+        assert await desk.workspace.pending() == ()
+        assert (await desk.snapshot(session)).phase is Phase.IDLE
+        await desk.workspace.submit(session, "something else")
+        assert (await desk.rest(session, 2)).text == "Something else then."
+        assert [o for o, _ in await desk.results(session)] == ["not_run", "not_run"]
+    assert list(place.folder.iterdir()) == []
+
+
+async def test_a_second_window_reads_and_decides_and_does_not_run(
+    place: Place, scripted: StartScripted
+) -> None:
+    server = await scripted([Reply([Call("Bash", bash("touch a"))]), Reply([Say("Heard.")])])
+    place.speak(server)
+    async with place.opened() as desk, place.opened() as other:
+        session = await desk.begin("touch")
+        item = await desk.asked()
+        shot = await other.snapshot(session)
+        assert [i.pending_id for i in shot.pending] == [item.pending_id]
+        for attempt in (
+            other.workspace.submit(session, "me too"),
+            other.workspace.resume(session),
+            other.workspace.discard_open(session),
+            other.workspace.compact(session),
+            other.workspace.delete(session),
+            other.workspace.edit_queue(session, ()),
+        ):
+            with pytest.raises(ConflictError, match="another window") as caught:
+                await attempt
+            assert "\n" not in str(caught.value)
+        assert (await other.decide(item.pending_id)).applied
+        await desk.rest(session)
+        assert other.trace.all(DoneEvent) == []
+        assert [m.id for m in (await other.snapshot(session)).messages] == [
+            m.id for m in await desk.messages(session)
+        ]
+    async with place.opened() as later:
+        await later.workspace.rename(session, "mine now")
+        with pytest.raises(ConflictError, match="nothing to go on"):
+            await later.workspace.resume(session)
+
+
+async def test_limits_stop_and_one_key_goes_on(place: Place, scripted: StartScripted) -> None:
+    place.home.mkdir(parents=True)
+    (place.home / "settings.toml").write_text("[limits]\nmax_turns = 2\n")
+    server = await scripted(
+        lambda request: (
+            Reply([Say("Done.")])
+            if request.last_user_text.endswith("Go on.")
+            else Reply([Call("Glob", {"pattern": f"*{len(request.results)}"})])
+        )
+    )
+    place.speak(server)
+    async with place.opened() as desk:
+        session = await desk.begin("look for ever")
+        done = await desk.rest(session)
+        assert (done.reason, done.rounds) == (DoneReason.MAX_TURNS, 2)
+        shot = await desk.snapshot(session)
+        assert (shot.phase, "limit" in shot.waiting_for) == (Phase.REQUIRES_ACTION, True)
+        await desk.workspace.resume(session)
+        assert (await desk.rest(session, 2)).text == "Done."
