@@ -99,9 +99,11 @@ def exact_rule(subject: Subject) -> str | None:
     else:
         return None
     try:
-        return text if matches_all(parse_rule(text), subject) else None
+        rule = parse_rule(text)
     except UserError:
         return None
+    # a command or a file named `*` would read as every call
+    return text if rule.specifier is not None and matches_all(rule, subject) else None
 
 
 def _shown(path: Path, folder: Path) -> str:

@@ -1,12 +1,14 @@
 """The rules that this version understands: `Tool` and `Tool(exact)`.
 
 `Bash(git status)` means exactly that command, `Edit(path)` and `Read(path)` exactly that file.
+`//` begins an absolute path, `~/` one from home, everything else is from the workspace folder.
 Patterns are refused, not guessed: a deny rule that silently matched nothing would be worse than
 none. `Edit` covers every tool that writes files; a `Read` deny also forbids editing.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from tui_agent.vocabulary.errors import UserError
 _SHAPE = re.compile(r"(?P<tool>[A-Za-z][A-Za-z0-9_]*)(?:\((?P<specifier>.*)\))?", re.DOTALL)
 _ALIASES = {"Agent": "Task", "Write": "Edit", "Grep": "Read", "Glob": "Read"}
 _PATH_TOOLS = frozenset({"Edit", "Read"})
+_WITH_SPECIFIER = _PATH_TOOLS | {"Bash"}
 _PATTERN = re.compile(r"[*?\[\]]|:\*$")
 
 
@@ -57,6 +60,16 @@ def parse_rule(text: str) -> Rule:
         raise UserError(
             f"{text!r} is a pattern, and this version only understands exact rules: "
             f"write {tool} for every call, or {tool}(…) with the exact text"
+        )
+    if _canonical(tool) not in _WITH_SPECIFIER:
+        raise UserError(
+            f"{text!r}: this version understands no text in parentheses for {tool}, only for Bash, "
+            f"Edit and Read: write {tool} for every call"
+        )
+    if tool != "Bash" and specifier.startswith("/") and not specifier.startswith("//"):
+        raise UserError(
+            f"{text!r} begins with one slash: write {tool}(/{specifier}) for the absolute path, or "
+            "a path from the workspace folder"
         )
     return Rule(text, tool, specifier)
 
@@ -123,6 +136,9 @@ def _canonical(tool: str) -> str:
 
 
 def _path(text: str, folder: Path) -> Path:
+    """The real path that a rule names. `realpath`, as `resolve` raises on a circle of links."""
     if text.startswith("//"):
-        return Path(text[1:]).resolve()
-    return (folder / Path(text).expanduser()).resolve()
+        return Path(os.path.realpath(text[1:]))
+    if text == "~" or text.startswith("~/"):
+        text = os.path.expanduser(text)
+    return Path(os.path.realpath(folder / text))
