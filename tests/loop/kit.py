@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel
 
@@ -68,7 +68,7 @@ NO_BECAUSE = Decision(Choice.DENY, comment="use the other file")
 Kind = TypeVar("Kind")
 
 
-# --- what the model says ---------------------------------------------------------------------------
+# --- what the model says --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +109,7 @@ def calls(*made: ToolUseBlock, text: str = "", thought: str = "") -> list[Said]:
     if text:
         blocks.append(TextBlock(text))
         pieces.append(TextPiece(text))
-    for use in made:
-        pieces.append(ToolInputPiece(use.id, use.name, ""))
+    pieces.extend(ToolInputPiece(use.id, use.name, "") for use in made)
     return [*pieces, end(*blocks, *made, stop=StopReason.TOOL_USE)]
 
 
@@ -197,7 +196,7 @@ def refusals(request: ModelRequest) -> list[str]:
     ]
 
 
-# --- a tool that leaves a mark ---------------------------------------------------------------------
+# --- a tool that leaves a mark --------------------------------------------------------------------
 
 
 class AppendInput(BaseModel):
@@ -211,10 +210,10 @@ class AppendInput(BaseModel):
 class Append:
     """A side effect that can be counted: appends a line to a file that no model can touch."""
 
-    name = "Append"
-    description = "Appends a line."
-    input_model = AppendInput
-    is_read_only = False
+    name: ClassVar[str] = "Append"
+    description: ClassVar[str] = "Appends a line."
+    input_model: ClassVar[type[AppendInput]] = AppendInput
+    is_read_only: ClassVar[bool] = False
 
     def __init__(self, path: Path, hold: Callable[[str], Any]) -> None:
         self.path = path
@@ -239,7 +238,7 @@ class Append:
         return text_result(f"appended {args.line}")
 
 
-# --- the engine ------------------------------------------------------------------------------------
+# --- the engine -----------------------------------------------------------------------------------
 
 
 @dataclass
@@ -281,13 +280,9 @@ class Engine:
         ledger = root / "ledger"
         ledger.touch()
         engine = cls(workspace, model, ledger, facts or ModelFacts())
-        tools = ToolRegistry(
-            (*default_tools((workspace.store.path,)), Append(ledger, model.hold))
-        )
+        tools = ToolRegistry((*default_tools((workspace.store.path,)), Append(ledger, model.hold)))
         workspace.tools = tools
-        workspace.services = replace(
-            workspace.services, models=engine, tools=tools, retry=QUICK
-        )
+        workspace.services = replace(workspace.services, models=engine, tools=tools, retry=QUICK)
         tell = workspace.bus.publish
         workspace.bus.publish = lambda event: engine.told(event, tell)  # type: ignore[method-assign]
         try:

@@ -13,6 +13,8 @@ from tests.loop.kit import (
     PLAIN_NO,
     Engine,
     Hold,
+    Reply,
+    Said,
     answer,
     call,
     calls,
@@ -26,7 +28,7 @@ from tests.loop.told import words
 from tui_agent.loop import machine
 from tui_agent.providers.base import TextPiece, ThinkingPiece
 from tui_agent.vocabulary.agents import Limits
-from tui_agent.vocabulary.blocks import TextBlock
+from tui_agent.vocabulary.blocks import TextBlock, ToolUseBlock
 from tui_agent.vocabulary.errors import ErrorClass
 from tui_agent.vocabulary.events import DoneEvent, LoopMaxTurns, ProviderStarted
 from tui_agent.vocabulary.messages import StopReason
@@ -48,8 +50,8 @@ ABORTED = ["loop:aborted", "done user_abort"]
 FAILED = ["loop:error", "done error"]
 
 
-def glob(call_id: str, pattern: str = "*.py") -> list[object]:
-    return calls(call(call_id, "Glob", pattern=pattern))  # type: ignore[return-value]
+def glob(call_id: str, pattern: str = "*.py") -> Reply:
+    return calls(call(call_id, "Glob", pattern=pattern))
 
 
 async def test_an_answer_ends_the_turn(tmp_path: Path) -> None:
@@ -84,7 +86,7 @@ async def test_a_text_cut_by_the_output_limit_is_an_end_and_marked(tmp_path: Pat
 
 async def test_at_the_limit_the_provider_is_not_called(tmp_path: Path) -> None:
     replies = [glob("c1"), say("never")]
-    async with Engine.opened(tmp_path, replies) as engine:  # type: ignore[arg-type]
+    async with Engine.opened(tmp_path, replies) as engine:
         await engine.run(limits=Limits(max_turns=1))
     assert words(engine.events) == [
         *BEGIN,
@@ -101,7 +103,7 @@ async def test_at_the_limit_the_provider_is_not_called(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [1, 25])
 async def test_the_limit_is_the_exact_number_of_responses(tmp_path: Path, limit: int) -> None:
     replies = [glob(f"c{n}", f"*{n}") for n in range(limit + 5)]
-    async with Engine.opened(tmp_path, replies) as engine:  # type: ignore[arg-type]
+    async with Engine.opened(tmp_path, replies) as engine:
         await engine.run(limits=Limits(max_turns=limit))
     assert len(engine.all(ProviderStarted)) == len(engine.model.requests) == limit
     assert [event.limit for event in engine.all(LoopMaxTurns)] == [limit]
@@ -109,7 +111,7 @@ async def test_the_limit_is_the_exact_number_of_responses(tmp_path: Path, limit:
 
 
 async def test_the_token_limit_stops_before_the_next_call(tmp_path: Path) -> None:
-    async with Engine.opened(tmp_path, [glob("c1"), say("never")]) as engine:  # type: ignore[list-item]
+    async with Engine.opened(tmp_path, [glob("c1"), say("never")]) as engine:
         await engine.run(limits=Limits(max_session_tokens=15))
     assert words(engine.events) == [
         *BEGIN,
@@ -134,7 +136,7 @@ async def test_the_same_call_with_the_same_result_stops_at_the_repeat_limit(
     tmp_path: Path,
 ) -> None:
     replies = [glob(f"c{n}") for n in range(5)]
-    async with Engine.opened(tmp_path, replies) as engine:  # type: ignore[arg-type]
+    async with Engine.opened(tmp_path, replies) as engine:
         await engine.run(limits=Limits(repeat_limit=3))
     rounds = [[*ASKED_MODEL, *CALLED, *ran(f"c{n}"), "stored tool_results"] for n in range(3)]
     assert words(engine.events) == [
@@ -158,7 +160,7 @@ async def test_paging_is_no_loop(tmp_path: Path) -> None:
     assert engine.reasons() == [DoneReason.MODEL_STOP]
 
 
-# --- asking ---------------------------------------------------------------------------------------
+# --- asking --------------------------------------------------------------------------------------
 
 ASK_A = ["actauth ask a", "approval:pending a", "executing → confirming"]
 
@@ -267,9 +269,9 @@ async def test_with_nobody_there_an_ask_is_pending(tmp_path: Path) -> None:
     ],
 )
 async def test_only_questions_open_is_a_reason_of_its_own(
-    tmp_path: Path, also: list[object], reason: DoneReason
+    tmp_path: Path, also: list[ToolUseBlock], reason: DoneReason
 ) -> None:
-    replies = [calls(question("q"), *also)]  # type: ignore[arg-type]
+    replies = [calls(question("q"), *also)]
     async with Engine.opened(tmp_path, replies, attended=False) as engine:
         await engine.run()
     assert engine.reasons() == [reason]
@@ -378,7 +380,7 @@ async def test_a_mixed_batch_waits_for_each_and_answers_all_in_order(tmp_path: P
     assert engine.marks() == ["a x"]
 
 
-# --- interrupted in each state ---------------------------------------------------------------------
+# --- interrupted in each state --------------------------------------------------------------------
 
 
 async def test_interrupted_while_thinking(tmp_path: Path) -> None:
@@ -392,7 +394,7 @@ async def test_interrupted_while_thinking(tmp_path: Path) -> None:
 
 
 async def test_interrupted_while_streaming_the_text_is_kept_and_marked(tmp_path: Path) -> None:
-    reply = [ThinkingPiece("hm"), TextPiece("half of it"), Hold("middle")]
+    reply: list[Said] = [ThinkingPiece("hm"), TextPiece("half of it"), Hold("middle")]
     async with Engine.opened(tmp_path, [reply]) as engine:
         session = await engine.begin()
         await engine.reached("middle")
@@ -449,7 +451,7 @@ async def test_interrupted_while_asked(tmp_path: Path) -> None:
     ]
 
 
-# --- failures --------------------------------------------------------------------------------------
+# --- failures -------------------------------------------------------------------------------------
 
 
 async def test_a_provider_that_fails_for_good_ends_the_turn(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def words(events: Iterable[Event], session_id: str | None = None) -> list[str]:
     ]
 
 
-def _word(event: Event) -> str:
+def _word(event: Event) -> str:  # noqa: C901 - one case a type
     match event:
         case SessionEvent():
             return f"session {event.trigger}"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from tui_agent.gate.judge import judge
-from tui_agent.loop.review import check, digest_of, gate_call, resolved_event
+from tui_agent.gate.judge import exact_rule, judge
+from tui_agent.loop.review import check, digest_of, gate_call, resolved_event, subject_of
 from tui_agent.loop.turn import Turn
 from tui_agent.rules.syntax import parse_rule
 from tui_agent.store import Store
@@ -95,9 +95,9 @@ class Deciding:
 
     async def _decide(self, entry: PendingEntry, decision: Decision) -> DecideResult:
         item, pending_id = entry.item, entry.item.pending_id
-        digest = None
+        digest, rule = None, item.rule
         if decision.edited_input is not None and entry.resolved is None:
-            digest = await self._judge_edit(item, decision)
+            digest, rule = await self._judge_edit(item, decision)
         root_id = item.agent_path[0]
         siblings = {
             other.tool_use_id: other
@@ -109,7 +109,7 @@ class Deciding:
             at=self.desk.clock.wall(),
             digest=digest,
             content=(TextBlock(denial_text(decision)),),
-            grants=_grants(item, decision, root_id, self.desk.clock.wall()),
+            grants=_grants(item, decision, rule, root_id, self.desk.clock.wall()),
         )
         if not decided.applied:
             return DecideResult(False, decided.why, item)
@@ -120,7 +120,8 @@ class Deciding:
         goes_on = await self._go_on(item, bool(outstanding))
         return DecideResult(True, _message(decision), item, outstanding, goes_on)
 
-    async def _judge_edit(self, item: PendingItem, decision: Decision) -> str:
+    async def _judge_edit(self, item: PendingItem, decision: Decision) -> tuple[str, str | None]:
+        """What the decision is bound to, and the exact rule of the call as it was edited."""
         record = await self.desk.store.session(item.session_id)
         turn = await self.desk.probe(record)
         runs = await self.desk.store.tool_runs(item.session_id)
@@ -133,7 +134,7 @@ class Deciding:
         verdict = judge(gate_call(turn, edited, checked), turn.rules)
         if verdict.action is Action.DENY:
             raise ConflictError(f"the edited call is not allowed: {verdict.reason}")
-        return digest_of(turn, edited, checked)
+        return digest_of(turn, edited, checked), exact_rule(subject_of(turn, edited, checked))
 
     def _tell(self, item: PendingItem, decision: Decision | None, run: ToolRun | None) -> None:
         """That an item is answered, or closed by the answer to another one, and what that made of
@@ -144,7 +145,9 @@ class Deciding:
             self.desk.publish(resolved_event(item, choice, comment))
         is_let_run = decision is not None and decision.choice is not Choice.DENY
         if run is not None and run.state.is_settled and not is_let_run:
-            self.desk.publish(_result_event(item, run))
+            live = self.desk.runner(item.session_id)
+            turn = live.turn if live is not None else None  # without one it is told outside of any
+            self.desk.publish(_result_event(item, run, turn.id if turn is not None else None))
 
     async def _outstanding(self, item: PendingItem) -> tuple[PendingItem, ...]:
         """The open items of the same batch, those of the batch's subagents included."""
@@ -178,12 +181,15 @@ def denial_text(decision: Decision) -> str:
     return PLAIN_NO if decision.stops_turn else "The person denied this call."
 
 
-def _grants(item: PendingItem, decision: Decision, root_id: str, now: float) -> tuple[Grant, ...]:
-    """What the answer allows from now on. Raises `UserError` for a rule that cannot be read, and
-    `UsageError` when the call has no exact rule to store."""
+def _grants(
+    item: PendingItem, decision: Decision, exact: str | None, root_id: str, now: float
+) -> tuple[Grant, ...]:
+    """What the answer allows from now on; without a rule of its own, the `exact` call. Raises
+    `UserError` for a rule that cannot be read, and `UsageError` when there is no exact rule to
+    store."""
     if decision.choice is not Choice.APPROVE or decision.scope is Scope.ONCE:
         return ()
-    rule = decision.rule or item.rule
+    rule = decision.rule or exact
     if rule is None:
         raise UsageError(
             "no exact rule can be written for this call: allow it once, or name a rule"
@@ -193,7 +199,7 @@ def _grants(item: PendingItem, decision: Decision, root_id: str, now: float) -> 
     return (Grant(session_id, item.folder, rule, decision.scope, now),)
 
 
-def _result_event(item: PendingItem, run: ToolRun) -> Event:
+def _result_event(item: PendingItem, run: ToolRun, turn_id: str | None) -> Event:
     return ToolResultEvent(
         tool_use_id=run.tool_use_id,
         tool=run.name,
@@ -202,7 +208,7 @@ def _result_event(item: PendingItem, run: ToolRun) -> Event:
         details=run.details,
         session_id=item.session_id,
         agent_path=item.agent_path,
-        turn_id=run.turn_id,
+        turn_id=turn_id,
     )
 
 
