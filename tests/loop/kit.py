@@ -243,7 +243,8 @@ class Append:
 
 @dataclass
 class Engine:
-    """A workspace whose model is scripted, and everything that it told, in order and unmerged."""
+    """A workspace whose model is scripted, and everything that it told, in order and unmerged.
+    `marks_kept` is what side effects had left when it was closed."""
 
     workspace: Workspace
     model: ScriptedModel
@@ -253,6 +254,7 @@ class Engine:
     watchers: list[Callable[[Event], None]] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     hold_access: str | None = None
+    marks_kept: list[str] = field(default_factory=list)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
@@ -290,6 +292,7 @@ class Engine:
         finally:
             async with asyncio.timeout(PATIENCE):
                 await workspace.close()
+            engine.marks_kept = engine.marks()
         if honest:
             wrong = [*dishonesties(engine.events), *model.violations]
             assert not wrong, "\n".join(wrong)
