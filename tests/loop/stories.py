@@ -55,11 +55,13 @@ PAUSES = (DoneReason.PENDING_APPROVAL, DoneReason.PENDING_QUESTION)
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What is said, what is answered, and at which event somebody stops the turn, and how."""
+    """What is said and what is answered; at which events somebody stops the turn, and how; and in
+    the middle of which commit."""
 
     replies: tuple[Reply, ...]
     decisions: tuple[tuple[int, Decision], ...]
     stops: tuple[tuple[int, StopKind], ...]
+    cut: tuple[int, StopKind] | None
     attended: bool
     steering: bool
     limits: Limits
@@ -134,6 +136,7 @@ STORIES = st.builds(
     stops=st.lists(st.tuples(st.integers(0, 60), st.sampled_from(list(StopKind))), max_size=2).map(
         tuple
     ),
+    cut=st.none() | st.tuples(st.integers(1, 40), st.sampled_from(list(StopKind))),
     attended=st.booleans(),
     steering=st.booleans(),
     limits=st.builds(
@@ -206,16 +209,17 @@ def unsendable(history: tuple[Message, ...], boundary_seq: int = 0) -> list[str]
     return [*projection.repairs, *violations(request), *refusals(request)]
 
 
-def watch_commits(engine: Engine, look: Callable[[], None]) -> None:
-    """Have `look` called after every transaction of the store."""
+def watch_commits(engine: Engine, before: Callable[[], None], after: Callable[[], None]) -> None:
+    """Have these called around every transaction of the store."""
     database = engine.workspace.store._db
     write = database.write
 
     async def watched(unit: Any) -> Any:
+        before()
         try:
             return await write(unit)
         finally:
-            look()
+            after()
 
     database.write = watched  # type: ignore[method-assign]
 
@@ -238,9 +242,16 @@ async def tell(story: Story) -> Engine:
 
 
 async def _play(engine: Engine, session_id: str, story: Story, rows: Rows) -> None:
-    watch_commits(engine, rows.look)
     stops = list(story.stops)
     ends: list[str] = []
+
+    def cut() -> None:
+        """Stop the turn while this commit is under way."""
+        turn = engine.turn(session_id)
+        if story.cut is not None and rows.looks + 1 == story.cut[0] and turn is not None:
+            asyncio.get_running_loop().call_soon(turn.request_stop, story.cut[1])
+
+    watch_commits(engine, cut, rows.look)
 
     def watch(event: Event) -> None:
         if isinstance(event, DoneEvent):
