@@ -30,7 +30,9 @@ async def confirm(turn: Turn) -> LoopState:
         if batch.is_settled or batch.denied_for_good:
             if turn.compact_focus is not None or any(run.ends_turn for run in batch.runs):
                 return LoopState.EXECUTING
-            return await observe(turn, batch)
+            following = await observe(turn, batch)
+            # asked for in this very moment: the next state looks for it too
+            return LoopState.THINKING if following is LoopState.COMPACTING else following
         if not turn.services.presence.is_attended:
             return await pause(turn, batch)
         version = await _decision(turn, version)

@@ -43,6 +43,9 @@ async def think(turn: Turn) -> LoopState:
             max_turns=limits.max_turns,
         )
     )
+    if turn.compact_focus is not None and turn.may_compact():
+        turn.compaction_trigger = "manual"
+        return LoopState.COMPACTING
     if used >= compaction_threshold(access.facts) and turn.may_compact():
         turn.compaction_trigger = "auto"
         return LoopState.COMPACTING

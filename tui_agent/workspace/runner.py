@@ -12,7 +12,7 @@ import logging
 from dataclasses import replace
 from typing import Protocol
 
-from tui_agent.loop.compacting import Compaction, run_compaction
+from tui_agent.loop.compacting import Compacted, Compaction, run_compaction
 from tui_agent.loop.ending import PAUSES
 from tui_agent.loop.machine import run_turn
 from tui_agent.loop.turn import StopKind, Turn, TurnServices
@@ -114,6 +114,8 @@ class SessionRunner:
         self._is_active = False
         self._stop: StopKind | None = None
         self._compaction: asyncio.Task[None] | None = None
+        self._summary: asyncio.Task[Compacted] | None = None
+        self._compaction_wish: str | None = None
         self._running_calls: dict[str, str] = {}
         self._streamed: tuple[str, list[str], list[str]] | None = None
         self._starting = asyncio.Lock()
@@ -193,19 +195,17 @@ class SessionRunner:
             if await self._store.open_batch(self.id) is not None:
                 raise ConflictError("calls of the last reply are still open: decide them first")
             self._stop = None
-            self._compaction = asyncio.create_task(
-                self._compact(focus), name=f"compaction of {self.id}"
-            )
+            self._start_compaction(focus)
 
     async def stop(self, kind: StopKind) -> None:
         """End what runs, and return when it has ended."""
         self._stop = kind
         if self._compaction is not None:
-            # what was queued meanwhile may start now: it is not what was to be stopped
-            self._compaction.cancel()
-            await asyncio.gather(self._compaction, return_exceptions=True)
-            self._compaction = None  # its own end may never have run
-            return
+            if self._summary is not None:
+                self._summary.cancel()
+            await asyncio.shield(asyncio.gather(self._compaction, return_exceptions=True))
+            if kind is StopKind.INTERRUPT:
+                return  # what was queued meanwhile may run now: it is not what was to be stopped
         if self.turn is not None:
             self.turn.request_stop(kind)
         if self._task is not None:
@@ -300,7 +300,9 @@ class SessionRunner:
                 await self._follow(following)
                 async with self._starting:  # a prompt comes before this look, or after the end
                     following = await self._next_turn(in_a_row)
-                    self._is_active = following is not None
+                    if following is None:
+                        await self._grant_compaction()
+                        self._is_active = False
         except Exception as error:  # the session must come to rest and say why, whatever failed
             log.exception("session %s failed", self.id)
             self._publish(ErrorEvent(message=f"the session failed: {error}"))
@@ -314,10 +316,12 @@ class SessionRunner:
         self._was_decided = False
         if self._stop is not None:
             turn.request_stop(self._stop)  # it came while this turn was being prepared
+        if turn.compact_focus is None:
+            turn.compact_focus, self._compaction_wish = self._compaction_wish, None
         async for event in run_turn(turn):
             self._home.publish(event)
             self._observe(event)
-        self.turn = None
+        self.turn, self._compaction_wish = None, turn.compact_focus
 
     async def _next_turn(self, in_a_row: int) -> Turn | None:
         """The turn that starts by itself: with a queued message after a genuine end, or with a
@@ -345,25 +349,49 @@ class SessionRunner:
         last = await self._store.last_turn(self.id)
         return await self._turn(Trigger.DECISION, LoopState.EXECUTING, last.id if last else None)
 
-    async def _compact(self, focus: str) -> None:
+    async def _grant_compaction(self) -> None:
+        """Begin a compaction that a turn was asked for and found no boundary for."""
+        wish, self._compaction_wish = self._compaction_wish, None
+        if wish is None or self._stop is not None:
+            return
+        if await self._store.open_batch(self.id) is None:
+            self._start_compaction(wish)
+
+    def _start_compaction(self, focus: str) -> None:
+        self._summary = asyncio.create_task(self._summarise(focus), name=f"summary of {self.id}")
+        self._compaction = asyncio.create_task(
+            self._compact(self._summary), name=f"compaction of {self.id}"
+        )
+
+    async def _summarise(self, focus: str) -> Compacted:
+        self.session = await self._store.session(self.id)
+        return await run_compaction(
+            Compaction(
+                session=self.session,
+                store=self._store,
+                access=await self._services.models.access(self.session),
+                retry=self._services.retry,
+                clock=self._services.clock,
+                emit=self._publish,
+                trigger="manual",
+                focus=focus,
+            )
+        )
+
+    async def _compact(self, summary: asyncio.Task[Compacted]) -> None:
+        """Wait for the summary; an interrupt ends it and not what follows here."""
         self._set_phase(Phase.RUNNING, PhaseLabel.COMPACTING)
         try:
-            self.session = await self._store.session(self.id)
-            await run_compaction(
-                Compaction(
-                    session=self.session,
-                    store=self._store,
-                    access=await self._services.models.access(self.session),
-                    retry=self._services.retry,
-                    clock=self._services.clock,
-                    emit=self._publish,
-                    trigger="manual",
-                    focus=focus,
-                )
-            )
+            await asyncio.wait({summary})
+            if not summary.cancelled():
+                summary.result()
         except UserError as error:
             self._publish(ErrorEvent(message=str(error)))
+        except Exception as error:  # the session must come to rest and say why, whatever failed
+            log.exception("the compaction of %s failed", self.id)
+            self._publish(ErrorEvent(message=f"the compaction failed: {error}"))
         finally:
+            self._summary = None
             async with self._starting:
                 self._compaction = None
                 if self._stop is not StopKind.CLOSING:
