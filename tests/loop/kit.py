@@ -99,7 +99,9 @@ def call(call_id: str, name: str, problem: str | None = None, **arguments: Any) 
     return ToolUseBlock(call_id, name, {} if problem else arguments, problem)
 
 
-def calls(*made: ToolUseBlock, text: str = "", thought: str = "") -> list[Said]:
+def calls(
+    *made: ToolUseBlock, text: str = "", thought: str = "", usage: Usage = SPENT
+) -> list[Said]:
     """A reply that makes calls, with text beside them and thinking before them when given."""
     blocks: list[Block] = []
     pieces: list[Said] = []
@@ -110,7 +112,7 @@ def calls(*made: ToolUseBlock, text: str = "", thought: str = "") -> list[Said]:
         blocks.append(TextBlock(text))
         pieces.append(TextPiece(text))
     pieces.extend(ToolInputPiece(use.id, use.name, "") for use in made)
-    return [*pieces, end(*blocks, *made, stop=StopReason.TOOL_USE)]
+    return [*pieces, end(*blocks, *made, stop=StopReason.TOOL_USE, usage=usage)]
 
 
 def nothing() -> list[Said]:
