@@ -6,6 +6,7 @@ from tests.ui import scenes
 from tests.ui.driving import running, settle, until
 from tests.ui.fake_workspace import FakeWorkspace
 from tui_agent.ui.app import TuiAgentApp
+from tui_agent.ui.arrangement import Pane
 from tui_agent.ui.screens.agent import AgentScreen
 from tui_agent.ui.screens.reading import ReadingScreen
 from tui_agent.ui.startup import Start
@@ -153,6 +154,22 @@ async def test_the_scroll_place_comes_back() -> None:
     async with running(workspace, start=SHOP, size=(100, 20)) as (again, pilot):
         await settle(pilot)
         assert again.workspace.conversation.transcript.scroll_anchor() == anchor
+
+
+async def test_folds_and_the_shown_pane_come_back() -> None:
+    workspace = scenes.busy_workspace()
+    async with running(workspace, start=SHOP, size=(80, 24)) as (app, pilot):
+        app.workspace.conversation.transcript.fold("call_lint", True)
+        app.workspace.show_tab(Pane.ACTIVITY)
+        await settle(pilot)
+        app.leave()
+        await until(pilot, lambda: workspace.is_closed)
+    kept = workspace.asked("save_view")[-1][2]
+    async with running(workspace, start=SHOP, size=(80, 24)) as (again, pilot):
+        await settle(pilot)
+        assert again.workspace.tab is Pane.ACTIVITY
+        assert again.workspace.place_values() == kept
+        assert again.workspace.conversation.place()["folds"] == {"call_lint": True}
 
 
 async def test_escape_interrupts_and_with_open_asks_only_at_the_second_key() -> None:

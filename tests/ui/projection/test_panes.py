@@ -8,7 +8,7 @@ from tests.ui import scenes
 from tests.ui.fake_workspace import FOLDER, START, empty_snapshot
 from tui_agent.ui.lines import Row, text_of
 from tui_agent.ui.marks import Mark, Marks
-from tui_agent.ui.projection.activity import activity_rows
+from tui_agent.ui.projection.activity import ActivityRows, activity_rows
 from tui_agent.ui.projection.agents import AgentTree, agent_rows
 from tui_agent.ui.projection.inbox import Inbox, inbox_rows
 from tui_agent.ui.projection.session import SessionView
@@ -41,6 +41,15 @@ def test_activity_has_one_row_a_call_with_its_state_and_time() -> None:
         "✗ Bash ruff check . exit 11.4s",
         "▸ Edit cart.pyneeds you",
     ]
+
+
+def test_rows_of_calls_that_are_over_are_made_once() -> None:
+    calls = SessionView(scenes.worked_in()).calls.all()
+    rows = ActivityRows()
+    first = rows.rows(calls, Marks(), START)
+    again = rows.rows(calls, Marks(frame=3), START + 9)
+    assert [one is other for one, other in zip(first, again, strict=True)] == [True] * 3 + [False]
+    assert again == activity_rows(calls, Marks(frame=3), START + 9)
 
 
 def test_every_mark_has_a_twin_in_ascii() -> None:

@@ -56,6 +56,7 @@ class ConversationPane(Vertical):
         self._welcome = LineBar(*WELCOME, id="welcome")
         self._session: SessionView | None = None
         self._streams: dict[str, _Stream] = {}
+        self._folds: dict[str, bool] = {}
         self._is_empty: bool | None = None
 
     def compose(self) -> ComposeResult:
@@ -72,6 +73,7 @@ class ConversationPane(Vertical):
         """Show another session, at the place where the person left it."""
         self._session = session
         self._streams.clear()
+        self._folds.clear()
         items: tuple[ConversationItem, ...] = ()
         if session is not None:
             session.conversation.take_changes()
@@ -100,10 +102,17 @@ class ConversationPane(Vertical):
 
     def place(self) -> JsonObject:
         """Where the person is, to come back to."""
-        return {"anchor": self.transcript.scroll_anchor()}
+        return {"anchor": self.transcript.scroll_anchor(), "folds": dict(self._folds)}
+
+    def on_transcript_view_card_toggled(self, event: TranscriptView.CardToggled) -> None:
+        """What a person folds stays so when they come back."""
+        event.stop()
+        self._folds[event.item_id] = event.is_open
 
     def _restore(self, view: JsonObject) -> None:
-        for key, is_open in dict(view.get("folds") or {}).items():
+        folds = view.get("folds")
+        for key, is_open in folds.items() if isinstance(folds, dict) else ():
+            self._folds[str(key)] = bool(is_open)
             self.transcript.fold(str(key), bool(is_open))
         anchor = view.get("anchor")
         if isinstance(anchor, dict):

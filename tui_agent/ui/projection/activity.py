@@ -18,6 +18,26 @@ def activity_rows(calls: tuple[CallItem, ...], marks: Marks, now: float) -> tupl
     return tuple(Row(call.key, (call_line(call, marks, now),)) for call in calls)
 
 
+class ActivityRows:
+    """`activity_rows` for a list that grows: the rows of calls that are over are made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[CallItem, Row]] = {}
+
+    def rows(self, calls: tuple[CallItem, ...], marks: Marks, now: float) -> tuple[Row, ...]:
+        """As `activity_rows`."""
+        return tuple(self._row(call, marks, now) for call in calls)
+
+    def _row(self, call: CallItem, marks: Marks, now: float) -> Row:
+        made = self._made.get(call.key)
+        if made is not None and made[0] is call:
+            return made[1]
+        row = Row(call.key, (call_line(call, marks, now),))
+        if call.state.is_settled:
+            self._made[call.key] = (call, row)
+        return row
+
+
 def call_line(call: CallItem, marks: Marks, now: float) -> Line:
     """Mark, tool, subject; at the right how long it took or what it waits for."""
     mark = of_call(call.state)

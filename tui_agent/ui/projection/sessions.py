@@ -7,14 +7,17 @@ from dataclasses import replace
 from tui_agent.ui.lines import Line, Piece, Row, Tone
 from tui_agent.ui.marks import PHASE_WORDS, Marks, of_phase, tone_of
 from tui_agent.ui.projection.words import ago, plural
+from tui_agent.vocabulary.blocks import text_of
 from tui_agent.vocabulary.events import (
     ApprovalPending,
     ApprovalResolved,
     Event,
+    MessageStored,
     QuestionPending,
     QuestionResolved,
     SessionPhase,
 )
+from tui_agent.vocabulary.messages import Message, Origin
 from tui_agent.vocabulary.records import SessionRecord, SessionSummary
 from tui_agent.vocabulary.states import Phase
 from tui_agent.vocabulary.usage import Usage
@@ -88,6 +91,8 @@ class SessionList:
         match event:
             case SessionPhase() if event.session_id == root:
                 changed = replace(known, phase=event.phase, updated=max(known.updated, event.time))
+            case MessageStored() if event.session_id == root:
+                changed = _with_message(known, event.message)
             case ApprovalPending() | QuestionPending():
                 changed = replace(known, pending=known.pending + 1)
             case ApprovalResolved() | QuestionResolved():
@@ -96,6 +101,14 @@ class SessionList:
                 return False
         self._sessions[root] = changed
         return True
+
+
+def _with_message(known: SessionSummary, message: Message) -> SessionSummary:
+    """One message more; the first prompt names an unnamed session, as it does in the store."""
+    title = known.title
+    if not title and message.origin is Origin.USER:
+        title = text_of(message.blocks).strip().split("\n")[0]
+    return replace(known, title=title, messages=known.messages + 1, updated=message.created)
 
 
 def session_rows(

@@ -18,7 +18,7 @@ from tui_agent.ui.marks import Marks
 from tui_agent.ui.panes import bars
 from tui_agent.ui.panes.composer import PLACEHOLDER, SHORT_PLACEHOLDER, Composer
 from tui_agent.ui.panes.conversation_pane import ConversationPane
-from tui_agent.ui.projection.activity import activity_rows
+from tui_agent.ui.projection.activity import ActivityRows
 from tui_agent.ui.projection.agents import agent_rows
 from tui_agent.ui.projection.inbox import title_of
 from tui_agent.ui.projection.lamps import waiting_for, waiting_line
@@ -50,6 +50,7 @@ class WorkspaceScreen(Screen[None]):
         self._marks = Marks(ascii_only)
         self._tab = Pane.CONVERSATION
         self._note = ""
+        self._activity_rows = ActivityRows()
         self.header = LineBar(id="header")
         self.tabs = LineBar(id="tabs")
         self.sessions = RowList(empty="No session yet.", id="sessions")
@@ -183,10 +184,14 @@ class WorkspaceScreen(Screen[None]):
 
     def show_session(self, session: SessionView | None) -> None:
         """Another session is shown."""
+        self._activity_rows = ActivityRows()
         self.conversation.show(session)
         if session is not None:
             self.composer.sent = tuple(session.sent)
             self.composer.set_text(session.draft)
+            tab = session.view.get("tab")
+            self._tab = next((pane for pane in ALL_PANES if pane.value == tab), self._tab)
+            self.place_panes()
         self.redraw()
 
     def place_values(self) -> JsonObject:
@@ -224,7 +229,7 @@ class WorkspaceScreen(Screen[None]):
         calls: tuple[Row, ...] = ()
         agents: tuple[Row, ...] = ()
         if session is not None:
-            calls = activity_rows(session.calls.all(), self._marks, now)
+            calls = self._activity_rows.rows(session.calls.all(), self._marks, now)
             agents = agent_rows(session.agents.all(), self._marks, now)
         self.activity.set_rows(calls)
         self.agents.set_rows(agents)
