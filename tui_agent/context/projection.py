@@ -43,7 +43,7 @@ def project(history: Sequence[Message], *, boundary_seq: int = 0) -> Projection:
     """
     repairs: list[str] = []
     turns: list[RequestMessage] = []
-    for message in _paired(history, repairs):
+    for message in _paired(_from_first_prompt(history, repairs), repairs):
         blocks = tuple(_sendable(message.blocks))
         if not blocks:
             continue
@@ -61,10 +61,20 @@ def project(history: Sequence[Message], *, boundary_seq: int = 0) -> Projection:
                     prefix_changed=0 < message.seq < boundary_seq,
                 )
             )
-    while turns and turns[0].role == "assistant":
-        repairs.append("an answer before the first prompt was left out")
-        turns.pop(0)
     return Projection(tuple(turns), tuple(repairs))
+
+
+def _from_first_prompt(history: Sequence[Message], repairs: list[str]) -> Sequence[Message]:
+    """The history from its first prompt on: an answer before it has nothing that it answers, and
+    results without their calls would be refused."""
+    for place, message in enumerate(history):
+        if message.role == "user" and any(
+            not isinstance(block, ToolResultBlock) for block in _sendable(message.blocks)
+        ):
+            if any(earlier.role == "assistant" for earlier in history[:place]):
+                repairs.append("an answer before the first prompt was left out")
+            return history[place:]
+    return ()
 
 
 def _paired(history: Sequence[Message], repairs: list[str]) -> Iterable[Message]:

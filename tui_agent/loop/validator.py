@@ -28,8 +28,10 @@ def violations(request: ModelRequest) -> list[str]:
         previous = message.role
         wrong += _of_message(message, awaited)
         awaited = [use.id for use in tool_uses(message.blocks)]
-        wrong += [f"the call id {call_id} is used twice" for call_id in awaited if call_id in seen]
-        seen.update(awaited)
+        for call_id in awaited:
+            if call_id in seen:
+                wrong.append(f"the call id {call_id} is used twice")
+            seen.add(call_id)
     if awaited:
         wrong.append(f"the call {awaited[0]} has no answer")
     return wrong
