@@ -37,4 +37,5 @@ class PathLocks:
             for path in paths:
                 self._users[path] -= 1
                 if not self._users[path]:
-                    del self._users[path], self._locks[path]
+                    del self._users[path]
+                    self._locks.pop(path, None)  # cancelled before its turn came, it never had one
