@@ -199,7 +199,8 @@ class SessionRunner:
 
     async def stop(self, kind: StopKind) -> None:
         """End what runs, and return when it has ended."""
-        self._stop = kind
+        async with self._starting:  # what was just beginning has begun, or has not yet
+            self._stop = kind
         if self._compaction is not None:
             if self._summary is not None:
                 self._summary.cancel()
@@ -393,9 +394,9 @@ class SessionRunner:
         finally:
             self._summary = None
             async with self._starting:
-                self._compaction = None
                 if self._stop is not StopKind.CLOSING:
                     await self._start_queued()
+                self._compaction = None
             await self.refresh_phase()
 
     async def _start_queued(self) -> None:

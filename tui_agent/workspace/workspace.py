@@ -392,7 +392,7 @@ class Workspace:
         runner = self._runners.get(record.id)
         if runner is None:
             agent = find_agent(record.agent) or MAIN
-            ledger = rebuilt_ledger(await self.store.tool_runs(record.id), Path(record.folder))
+            ledger = rebuilt_ledger(await self.store.known_files(record.id), Path(record.folder))
             runner = SessionRunner(
                 self,
                 record,
@@ -438,7 +438,10 @@ class Workspace:
             raise ConflictError(
                 "the session is open in another window: go on there, or close it first"
             )
-        return await self.adopt(record, await agent_path(self.store, record))
+        runner = await self.adopt(record, await agent_path(self.store, record))
+        if self._is_closing:
+            raise ConflictError("the program is closing: start it again to go on")
+        return runner
 
     async def _open_tree(self, session_id: str) -> SessionRecord:
         """Own and recover the tree of a session, if nobody else runs it."""
