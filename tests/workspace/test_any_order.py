@@ -151,7 +151,7 @@ async def come_to_rest(desk: Desk, session: str, whims: Whims) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 async def test_whatever_people_do_in_any_order(
-    place: Place, scripted: StartScripted, seed: int
+    place: Place, scripted: StartScripted, seed: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     whims = Whims(random.Random(seed))
     server = await scripted(whims.reply)
@@ -175,6 +175,7 @@ async def test_whatever_people_do_in_any_order(
         assert shot.messages[-1].role == "assistant"
         assert shot.queue == ()
         assert shot.turns[-1].reason is not None
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
     ran = Counter(log.read_text().split()) if log.exists() else Counter()
     assert [token for token, times in ran.items() if times > 1] == []
     assert set(ran) <= whims.approved
