@@ -26,6 +26,7 @@ from tui_agent.vocabulary.blocks import TextBlock, ToolResultBlock
 from tui_agent.vocabulary.decisions import Choice, Decision, Scope
 from tui_agent.vocabulary.errors import ErrorClass
 from tui_agent.vocabulary.events import ProviderComplete, ToolResultEvent
+from tui_agent.vocabulary.records import Rules
 from tui_agent.vocabulary.states import DoneReason, LoopState, Mode
 
 
@@ -200,3 +201,26 @@ async def test_a_decision_on_what_is_settled_changes_nothing(tmp_path: Path) -> 
         assert "already" in again.message
         await engine.rest(session)
     assert engine.marks_kept == []
+
+
+async def test_no_search_shows_what_may_not_be_read(tmp_path: Path) -> None:
+    replies = [
+        calls(
+            call("all", "Grep", pattern="key", output_mode="content"),
+            call("src", "Grep", pattern="key", path="src", output_mode="content"),
+        ),
+        say("done"),
+    ]
+    async with Engine.opened(tmp_path, replies) as engine:
+        folder = Path(engine.workspace.folder)
+        (folder / "src").mkdir()
+        (folder / "src" / "a.py").write_text("key of a dict\n")
+        (folder / "secret").write_text("key 123\n")
+        await engine.run(rules=Rules(deny=("Read(secret)",)))
+    told = {e.tool_use_id: (str(e.outcome), e.content) for e in engine.all(ToolResultEvent)}
+    assert told["all"] == (
+        "denied",
+        "Denied: denied by the rule Read(secret); search where it does not apply.",
+    )
+    assert told["src"][0] == "ok"
+    assert "123" not in str(engine.model.requests[-1].messages)

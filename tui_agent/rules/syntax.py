@@ -101,9 +101,13 @@ class Subject:
 
 
 def matches_some(rule: Rule, subject: Subject) -> bool:
-    """Whether `rule` speaks of any part of the call: what an ask or deny rule needs."""
+    """Whether `rule` speaks of any part of the call: what an ask or deny rule needs. A search
+    through files reads everything beneath its folder."""
     if _canonical(rule.tool) == "Read" and rule.specifier is not None:
-        return _path(rule.specifier, subject.folder) in subject.reads | subject.writes
+        path = _path(rule.specifier, subject.folder)
+        if subject.tool == "Grep" and any(path.is_relative_to(root) for root in subject.reads):
+            return True
+        return path in subject.reads | subject.writes
     return _matches(rule, subject, any_path=True)
 
 
