@@ -97,7 +97,7 @@ async def test_a_reader_that_goes_away_closes_the_turn_and_leaves_asks_open(
         await engine.workspace.store.create_session(record)
         runner = await engine.workspace.adopt(record, (session,))
         turn = runner.make_turn(Trigger.PROMPT, LoopState.THINKING, None, record)
-        await runner._append_prompt(turn, "please", None)
+        await runner._begin_with(turn, "please", None)
         events = run_turn(turn)
         async for event in events:
             if event.type == "approval:pending":

@@ -29,6 +29,7 @@ from tests.store.kit import (
     with_batch,
 )
 from tui_agent.store import Store
+from tui_agent.store.values import Closing
 from tui_agent.vocabulary.blocks import Outcome
 from tui_agent.vocabulary.decisions import Choice, Decision, Scope
 from tui_agent.vocabulary.errors import ConflictError
@@ -67,6 +68,15 @@ async def _close(store: Store) -> object:
     )
 
 
+async def _close_two(store: Store) -> object:
+    runs = await store.tool_runs("ses_a")
+    answer = results("m9", "c1", "c2", "c3", "c4")
+    note = said("m10", "may have run", Origin.RECOVERY)
+    return await store.close_batches(
+        [Closing("ses_a", answer, tuple(ended(run) for run in runs), note)]
+    )
+
+
 WRITES: dict[str, Call] = {
     "create_session": lambda s: s.create_session(session("ses_new")),
     "create_child": lambda s: s.create_child(
@@ -99,6 +109,7 @@ WRITES: dict[str, Call] = {
         "ses_a", "c3", state=CallState.DONE, outcome=Outcome.OK, content=(), at=7.0
     ),
     "close_batch": _close,
+    "close_batches": _close_two,
     "decide": lambda s: s.decide("ask_c3", Decision(Choice.DENY), at=6.0),
     "enqueue": lambda s: s.enqueue("ses_b", QueuedMessage("q9", "x")),
     "set_queue": lambda s: s.set_queue("ses_b", []),
@@ -132,6 +143,8 @@ READS: dict[str, Call] = {
     "partial": lambda s: s.partial("ses_a"),
     "open_batch": lambda s: s.open_batch("ses_a"),
     "tool_runs": lambda s: s.tool_runs("ses_a"),
+    "tool_run": lambda s: s.tool_run("ses_a", "c1"),
+    "known_files": lambda s: s.known_files("ses_a"),
     "taken_call_ids": lambda s: s.taken_call_ids("ses_a", ["c1", "c9"]),
     "pending": lambda s: s.pending(),
     "pending_item": lambda s: s.pending_item("ask_c3"),

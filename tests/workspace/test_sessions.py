@@ -153,7 +153,7 @@ async def test_limits_stop_and_one_key_goes_on(place: Place, scripted: StartScri
     server = await scripted(
         lambda request: (
             Reply([Say("Done.")])
-            if request.last_user_text.endswith("Go on.")
+            if request.last_user_text.endswith("go on.")
             else Reply([Call("Glob", {"pattern": f"*{len(request.results)}"})])
         )
     )

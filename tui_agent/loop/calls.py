@@ -2,7 +2,7 @@
 
 The mark is committed before a side effect can begin and the outcome before anyone is told. Whatever
 happens to the call, cancellation included, it ends with exactly one outcome, unless it waits for a
-paused child.
+paused child or the store cannot take it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import asyncio
 import logging
 from dataclasses import replace
 
-from tui_agent.loop.batch import Batch
 from tui_agent.loop.review import (
     CheckedCall,
-    announce_result,
     check,
     context_for,
     digest_of,
 )
+from tui_agent.loop.settling import unknown
+from tui_agent.loop.told import result_event
 from tui_agent.loop.turn import Turn, to_its_end
 from tui_agent.tools.base import ChildPaused, ToolError, ToolInterrupted
 from tui_agent.vocabulary.blocks import ContentPart, Outcome, TextBlock, ToolResult
@@ -46,15 +46,21 @@ def start_call(turn: Turn, run: ToolRun) -> None:
 
 
 async def cancel_calls(turn: Turn) -> None:
-    """End every running call and wait until each has stored its outcome."""
+    """End every running call and wait until each has ended. One that could not store its outcome
+    is logged and stays started: whoever closes the batch settles it as unknown."""
     tasks = list(turn.running.values())
     for task in tasks:
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    for ended in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(ended, Exception):
+            log.error("the outcome of a call was not stored", exc_info=ended)
     turn.running.clear()
 
 
 async def _run(turn: Turn, run: ToolRun) -> None:
+    if run.state is CallState.STARTED and not _may_repeat(turn, run):
+        await _settle_unknown(turn, run)
+        return
     try:
         checked = check(turn, run)
         if run.digest != digest_of(turn, run, checked):
@@ -79,6 +85,22 @@ async def _run(turn: Turn, run: ToolRun) -> None:
         )
     )
     await _finish(turn, run, checked)
+
+
+def _may_repeat(turn: Turn, run: ToolRun) -> bool:
+    """Whether a call that was started and has no outcome may start again: a pure read, or a Task
+    that goes on with its child."""
+    try:
+        tool = turn.services.tools.get(run.name)
+    except ToolError:
+        return False
+    return tool.is_read_only or run.child_id is not None
+
+
+async def _settle_unknown(turn: Turn, run: ToolRun) -> None:
+    ended = unknown(run, turn.session.folder, turn.now())
+    result = ToolResult(ended.content, run.details, Outcome.UNKNOWN)
+    await _settle(turn, run, result)
 
 
 async def _finish(turn: Turn, run: ToolRun, checked: CheckedCall) -> None:
@@ -152,24 +174,4 @@ async def _record_outcome(turn: Turn, run: ToolRun, result: ToolResult) -> None:
         at=turn.now(),
     )
     if is_first:
-        announce_result(turn, ended)
-
-
-def leftovers(turn: Turn, batch: Batch, text: str) -> tuple[ToolRun, ...]:
-    """The calls of `batch` without an outcome, settled: those that had begun as interrupted, the
-    others as not run."""
-    settled = []
-    for run in batch.runs:
-        if run.state.is_settled:
-            continue
-        had_begun = run.state in (CallState.STARTED, CallState.WAITING)
-        settled.append(
-            replace(
-                run,
-                state=CallState.CANCELLED,
-                outcome=Outcome.INTERRUPTED if had_begun else Outcome.NOT_RUN,
-                content=(TextBlock(f"{'Interrupted' if had_begun else 'Not run'}: {text}"),),
-                ended=turn.now(),
-            )
-        )
-    return tuple(settled)
+        turn.emit(result_event(ended))

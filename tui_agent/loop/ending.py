@@ -9,10 +9,9 @@ from __future__ import annotations
 import logging
 
 from tui_agent.loop.batch import load_batch
-from tui_agent.loop.calls import cancel_calls, leftovers
+from tui_agent.loop.calls import cancel_calls
 from tui_agent.loop.confirming import pause
-from tui_agent.loop.observing import results_message
-from tui_agent.loop.review import announce_result, resolved_event
+from tui_agent.loop.settling import close_batch
 from tui_agent.loop.streaming import cut_text
 from tui_agent.loop.turn import StopKind, Turn
 from tui_agent.store.values import TurnEnd
@@ -32,8 +31,6 @@ from tui_agent.vocabulary.messages import Message, Origin
 from tui_agent.vocabulary.states import DoneReason, LoopState
 
 log = logging.getLogger(__name__)
-
-PAUSES = (DoneReason.PENDING_APPROVAL, DoneReason.PENDING_QUESTION)
 
 
 async def end_turn(turn: Turn) -> None:
@@ -62,7 +59,7 @@ async def _store_end(turn: Turn) -> None:
     batch = await load_batch(turn)
     if batch is not None and turn.stop is StopKind.CLOSING and batch.open_asks:
         await pause(turn, batch)
-    if batch is None or turn.reason in PAUSES:
+    if batch is None or (turn.reason is not None and turn.reason.is_pause):
         await turn.store.end_turn(
             turn.id,
             reason=turn.reason or DoneReason.ERROR,
@@ -72,18 +69,15 @@ async def _store_end(turn: Turn) -> None:
             ended=turn.now(),
         )
         return
-    rest = leftovers(turn, batch, _why(turn))
-    asks = await turn.store.pending(session_id=turn.session.id)
-    settled = {run.tool_use_id: run for run in rest}
-    runs = tuple(settled.get(run.tool_use_id, run) for run in batch.runs)
-    message = await turn.store.close_batch(
-        turn.session.id, results_message(turn, runs), settled=rest, ends=_record(turn)
+    await close_batch(
+        turn.store,
+        turn.place,
+        batch.runs,
+        why=_why(turn),
+        now=turn.now(),
+        tell=turn.outbox,
+        ends=_record(turn),
     )
-    for item in asks:
-        turn.emit(resolved_event(item, None, None))
-    for run in rest:
-        announce_result(turn, run)
-    await turn.announce(message)
 
 
 async def _store_cut_reply(turn: Turn) -> None:

@@ -21,6 +21,7 @@ from tui_agent.loop.thinking import think
 from tui_agent.loop.turn import StopKind, Turn, TurnFailed
 from tui_agent.vocabulary.errors import ProviderError, UserError
 from tui_agent.vocabulary.events import ErrorEvent, Event, SessionEvent, StateEvent
+from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import TurnRecord
 from tui_agent.vocabulary.states import TRANSITIONS, DoneReason, LoopState
 
@@ -49,10 +50,17 @@ async def run_turn(turn: Turn) -> AsyncIterator[Event]:
         await asyncio.shield(driver)
 
 
+async def begin_turn(turn: Turn, prompt: Message | None = None, dequeue: str | None = None) -> None:
+    """Store that the turn starts, in one unit with the message that starts it and the queue's row
+    that it was. Whoever has a prompt does this before `run_turn`; it is told there."""
+    record = TurnRecord(turn.id, turn.session.id, turn.trigger, turn.now(), turn.resumes)
+    turn.opening = await turn.store.begin_turn(record, prompt=prompt, dequeue=dequeue)
+    turn.has_begun = True
+
+
 async def _drive(turn: Turn) -> None:
-    await turn.store.begin_turn(
-        TurnRecord(turn.id, turn.session.id, turn.trigger, turn.now(), turn.resumes)
-    )
+    if not turn.has_begun:
+        await begin_turn(turn)
     turn.emit(
         SessionEvent(
             trigger=turn.trigger,

@@ -14,20 +14,17 @@ from typing import Any
 from tui_agent.gate.digest import call_digest
 from tui_agent.gate.judge import Call, exact_rule, judge
 from tui_agent.loop.batch import Batch
+from tui_agent.loop.told import result_event
 from tui_agent.loop.turn import Turn, to_its_end
 from tui_agent.rules.syntax import Rule, Subject
 from tui_agent.tools.base import NO_EFFECTS, Effects, Tool, ToolContext, ToolError
 from tui_agent.tools.names import ASK_USER_QUESTION, BASH, TASK
-from tui_agent.vocabulary.blocks import Outcome, TextBlock, text_of
+from tui_agent.vocabulary.blocks import Outcome, TextBlock
 from tui_agent.vocabulary.decisions import Action, PendingItem, PendingKind, Source, Verdict
 from tui_agent.vocabulary.events import (
     ActAuthDecision,
     ApprovalPending,
-    ApprovalResolved,
-    Event,
     QuestionPending,
-    QuestionResolved,
-    ToolResultEvent,
 )
 from tui_agent.vocabulary.ids import new_id
 from tui_agent.vocabulary.records import ToolRun
@@ -217,32 +214,4 @@ def _announce(turn: Turn, runs: Sequence[ToolRun], asks: dict[str, PendingItem])
             else:
                 turn.emit(ApprovalPending(pending_id=item.pending_id, item=item))
         if run.state.is_settled:
-            announce_result(turn, run)
-
-
-def announce_result(turn: Turn, run: ToolRun) -> None:
-    """Tell that a call has its outcome, as its row now says."""
-    started = run.started if run.attempt else None
-    turn.emit(
-        ToolResultEvent(
-            tool_use_id=run.tool_use_id,
-            tool=run.name,
-            outcome=run.outcome or Outcome.UNKNOWN,
-            content=text_of(run.content),
-            details=run.details,
-            duration=None if started is None or run.ended is None else run.ended - started,
-        )
-    )
-
-
-def resolved_event(item: PendingItem, choice: str | None, comment: str | None) -> Event:
-    """The event that an item is no longer open; without a choice it was closed unanswered."""
-    kind = QuestionResolved if item.kind is PendingKind.QUESTION else ApprovalResolved
-    return kind(
-        pending_id=item.pending_id,
-        tool_use_id=item.tool_use_id,
-        choice=choice,
-        comment=comment,
-        session_id=item.session_id,
-        agent_path=item.agent_path,
-    )
+            turn.emit(result_event(run))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui_agent.loop.turn import Turn, to_its_end
 from tui_agent.vocabulary.blocks import TextBlock
+from tui_agent.vocabulary.errors import ConflictError
 from tui_agent.vocabulary.events import QueuedMessage
 from tui_agent.vocabulary.ids import new_id
 from tui_agent.vocabulary.messages import Message, Origin
@@ -14,7 +15,10 @@ async def deliver_steering(turn: Turn) -> bool:
     there was one. Taking it off the queue and appending it is one transaction."""
     delivered = False
     while (queued := await turn.services.steering.next_steering(turn.session.id)) is not None:
-        await to_its_end(_deliver(turn, queued))
+        try:
+            await to_its_end(_deliver(turn, queued))
+        except ConflictError:
+            continue  # it was taken back between the look and the append
         delivered = True
     return delivered
 

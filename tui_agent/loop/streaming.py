@@ -33,6 +33,10 @@ from tui_agent.vocabulary.states import DoneReason, LoopState
 from tui_agent.vocabulary.usage import Usage
 
 SAVE_SECONDS = 1.0
+GO_ON = (
+    "Your last answer was cut because the context window was full. Older messages have been "
+    "summarised since. Go on where the answer stops."
+)
 
 
 async def stream(turn: Turn) -> LoopState:
@@ -266,6 +270,7 @@ async def _after_reply(turn: Turn, reply: Message) -> LoopState:
             turn.emit(AssistantText(text=text))
         return LoopState.EXECUTING
     if reply.stop_reason is StopReason.CONTEXT_WINDOW and turn.may_compact():
+        await _ask_to_go_on(turn)
         turn.compaction_trigger = "overflow"
         return LoopState.COMPACTING
     if reply.stop_reason is StopReason.OTHER:
@@ -276,6 +281,23 @@ async def _after_reply(turn: Turn, reply: Message) -> LoopState:
     turn.is_cut = reply.stop_reason is StopReason.MAX_TOKENS
     turn.ended_by = LoopDone(cut=turn.is_cut)
     return turn.end(DoneReason.MODEL_STOP)
+
+
+async def _ask_to_go_on(turn: Turn) -> None:
+    """The window was full in the middle of an answer: after the compaction the model goes on."""
+    note = Message(
+        id=new_id("msg"),
+        role="user",
+        blocks=(TextBlock(GO_ON),),
+        origin=Origin.NOTIFICATION,
+        created=turn.now(),
+        turn_id=turn.id,
+    )
+    await to_its_end(_append(turn, note))
+
+
+async def _append(turn: Turn, message: Message) -> None:
+    await turn.announce(await turn.store.append_message(turn.session.id, message))
 
 
 def cut_text(reply: StreamedReply) -> tuple[TextBlock, ...]:

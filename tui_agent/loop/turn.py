@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 from tui_agent.context.budget import cost
+from tui_agent.loop.settling import Place
 from tui_agent.providers.base import ModelClient, ModelRequest, ToolSchema
 from tui_agent.providers.retry import RetryPolicy
 from tui_agent.rules.syntax import Rule, RuleSet, parse_rules
@@ -147,6 +148,8 @@ class Turn:
     resumes: str | None = None
     opening: Message | None = None
     """The stored message that starts the turn; told right after `session`."""
+    has_begun: bool = False
+    """Whether the turn's row is stored."""
     spawner: Spawner | None = None
     rounds_before: int = 0
     policy_denies: bool = False
@@ -198,6 +201,11 @@ class Turn:
         """The rules of the settings and those that the session was started with."""
         mine = self.session.rules
         return self.services.rules + parse_rules(allow=mine.allow, ask=mine.ask, deny=mine.deny)
+
+    @property
+    def place(self) -> Place:
+        """Where this turn's batch is."""
+        return Place(self.session.id, self.agent_path, self.session.folder, self.id)
 
     def emit(self, event: Event) -> None:
         """Send an event with this turn's address on it."""

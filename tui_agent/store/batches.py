@@ -87,6 +87,17 @@ def runs(
     return tuple(run_of(row) for row in rows)
 
 
+def known_files(connection: sqlite3.Connection, session_id: str) -> tuple[tuple[str, str], ...]:
+    """(path, digest) of every file that a good result of the session names, oldest first."""
+    rows = connection.execute(
+        "SELECT json_extract(details, '$.path') AS path, json_extract(details, '$.digest') AS digest"
+        " FROM tool_runs WHERE session_id = ? AND outcome = 'ok'"
+        " AND json_extract(details, '$.digest') IS NOT NULL ORDER BY ended",
+        (session_id,),
+    )
+    return tuple((str(row["path"]), str(row["digest"])) for row in rows)
+
+
 def taken_ids(
     connection: sqlite3.Connection, session_id: str, ids: Sequence[str]
 ) -> frozenset[str]:

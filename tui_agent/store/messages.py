@@ -97,11 +97,12 @@ def end_cut_stream(
     session_id: str,
     message: Message | None,
     *,
+    note: Message | None = None,
     ends: TurnEnd | None,
     now: float,
 ) -> Message | None:
-    """Keep what had streamed (marked cut; it must hold no calls), drop the partial reply and, with
-    `ends`, end the turn."""
+    """Keep what had streamed (marked cut; it must hold no calls) and a note behind it, drop the
+    partial reply and, with `ends`, end the turn."""
     stored = None
     if message is not None:
         _refuse_open_batch(connection, session_id)
@@ -109,6 +110,8 @@ def end_cut_stream(
         if row["calls"]:
             raise StoreError("A reply that was cut is stored without its calls.")
         stored = put(connection, session_id, replace(message, cut=True), now)
+    if note is not None:
+        put(connection, session_id, note, now)
     drop_partial(connection, session_id)
     if ends is not None:
         turns.end(connection, ends)

@@ -29,7 +29,7 @@ from tui_agent.store import (
 )
 from tui_agent.store.connection import Database
 from tui_agent.store.ownership import Locks, Ownership
-from tui_agent.store.values import Decided, Grant, PendingEntry, SearchHit, TurnEnd
+from tui_agent.store.values import Closing, Decided, Grant, PendingEntry, SearchHit, TurnEnd
 from tui_agent.vocabulary.blocks import ContentPart, JsonObject, Outcome
 from tui_agent.vocabulary.decisions import Decision, PendingItem, Scope
 from tui_agent.vocabulary.events import QueuedMessage
@@ -155,9 +155,20 @@ class Store:
 
     # --- turns -----------------------------------------------------------------------------------
 
-    async def begin_turn(self, turn: TurnRecord) -> None:
-        """Store that a turn starts."""
-        await self._db.write(lambda c: turns.begin(c, turn))
+    async def begin_turn(
+        self, turn: TurnRecord, *, prompt: Message | None = None, dequeue: str | None = None
+    ) -> Message | None:
+        """Store that a turn starts, with the message that starts it and, when that was queued, its
+        row of the queue gone, in one unit; returns the message as stored."""
+        now = self._clock.wall()
+
+        def unit(connection: sqlite3.Connection) -> Message | None:
+            turns.begin(connection, turn)
+            if prompt is None:
+                return None
+            return messages.append(connection, turn.session_id, prompt, now=now, dequeue=dequeue)
+
+        return await self._db.write(unit)
 
     async def end_turn(
         self,
@@ -220,13 +231,18 @@ class Store:
         )
 
     async def end_cut_stream(
-        self, session_id: str, message: Message | None, *, ends: TurnEnd | None = None
+        self,
+        session_id: str,
+        message: Message | None,
+        *,
+        note: Message | None = None,
+        ends: TurnEnd | None = None,
     ) -> Message | None:
-        """Store half-streamed text (without calls; it is marked cut), drop the partial reply and,
-        with `ends`, end the turn, in one unit."""
+        """Store half-streamed text (without calls; it is marked cut) and `note` behind it, drop the
+        partial reply and, with `ends`, end the turn, in one unit. Returns the text as stored."""
         now = self._clock.wall()
         return await self._db.write(
-            lambda c: messages.end_cut_stream(c, session_id, message, ends=ends, now=now)
+            lambda c: messages.end_cut_stream(c, session_id, message, note=note, ends=ends, now=now)
         )
 
     async def messages(
@@ -276,6 +292,15 @@ class Store:
         """Calls of a session, or of some of its messages, in the order they were made."""
         chosen = None if message_ids is None else tuple(message_ids)
         return await self._db.read(lambda c: batches.runs(c, session_id, chosen))
+
+    async def tool_run(self, session_id: str, tool_use_id: str) -> ToolRun:
+        """One call. Raises `NotFoundError`."""
+        return await self._db.read(lambda c: batches.get(c, session_id, tool_use_id))
+
+    async def known_files(self, session_id: str) -> tuple[tuple[str, str], ...]:
+        """The files that results of a session name with their digest, as (path, digest), oldest
+        first."""
+        return await self._db.read(lambda c: batches.known_files(c, session_id))
 
     async def taken_call_ids(self, session_id: str, ids: Sequence[str]) -> frozenset[str]:
         """Those of `ids` that a call of the session already has."""
@@ -352,20 +377,27 @@ class Store:
         settled: Sequence[ToolRun] = (),
         ends: TurnEnd | None = None,
     ) -> Message:
-        """Answer the open batch with `message`, in one unit: settle the calls in `settled` that
-        have no outcome yet (their asks close), append the results, with `ends` end the turn.
-        Raises `StoreError`, and changes nothing, unless then every call has its outcome and is
-        answered exactly once, in call order."""
-        now, leftover = self._clock.wall(), tuple(settled)
+        """Answer one open batch; see `close_batches`."""
+        closing = Closing(session_id, message, tuple(settled))
+        return (await self.close_batches((closing,), ends=ends))[0]
 
-        def unit(connection: sqlite3.Connection) -> Message:
-            for run in leftover:
-                batches.settle(connection, run, batches.UNSETTLED, "the batch was closed")
-            batches.check_answers(connection, session_id, message)
-            stored = messages.put(connection, session_id, message, now)
+    async def close_batches(
+        self, closings: Sequence[Closing], *, ends: TurnEnd | None = None
+    ) -> tuple[Message, ...]:
+        """Answer the open batches of a session and of its subagents, in one unit: for each, settle
+        the calls in `settled` that have no outcome yet (their asks close), append the results and
+        the note; with `ends` end the turn. Returns what was appended, in that order. Raises
+        `StoreError`, and changes nothing, unless then every call of each batch has its outcome and
+        is answered exactly once, in call order."""
+        now, wanted = self._clock.wall(), tuple(closings)
+
+        def unit(connection: sqlite3.Connection) -> tuple[Message, ...]:
+            appended: list[Message] = []
+            for closing in wanted:
+                appended += _close(connection, closing, now)
             if ends is not None:
                 turns.end(connection, ends)
-            return stored
+            return tuple(appended)
 
         return await self._db.write(unit)
 
@@ -558,6 +590,16 @@ class Store:
     async def quick_check(self) -> tuple[str, ...]:
         """What is wrong with the database, in words; empty when nothing is. Reads all of it."""
         return await self._db.read(lambda c: _problems(c, self.path))
+
+
+def _close(connection: sqlite3.Connection, closing: Closing, now: float) -> list[Message]:
+    for run in closing.settled:
+        batches.settle(connection, run, batches.UNSETTLED, "the batch was closed")
+    batches.check_answers(connection, closing.session_id, closing.message)
+    appended = [messages.put(connection, closing.session_id, closing.message, now)]
+    if closing.note is not None:
+        appended.append(messages.put(connection, closing.session_id, closing.note, now))
+    return appended
 
 
 def _note_releases(connection: sqlite3.Connection, owned: Sequence[Ownership], now: float) -> None:

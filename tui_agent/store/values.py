@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tui_agent.vocabulary.decisions import Decision, PendingItem, Scope
+from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import ToolRun
 from tui_agent.vocabulary.states import DoneReason
 from tui_agent.vocabulary.usage import Usage
@@ -20,6 +21,17 @@ class TurnEnd:
     usage: Usage = field(default_factory=Usage)
     rounds: int = 0
     cause: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """How one session's open batch is closed: the calls in `settled` get the outcome they carry,
+    `message` answers every call, and `note`, a message of its own, follows it."""
+
+    session_id: str
+    message: Message
+    settled: tuple[ToolRun, ...] = ()
+    note: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)

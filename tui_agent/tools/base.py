@@ -88,7 +88,7 @@ class ChildOutcome:
     @property
     def is_paused(self) -> bool:
         """Whether the child waits for a decision."""
-        return self.reason in (DoneReason.PENDING_APPROVAL, DoneReason.PENDING_QUESTION)
+        return self.reason.is_pause
 
 
 class ChildPaused(Exception):  # noqa: N818 - a signal, not a failure

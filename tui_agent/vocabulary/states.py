@@ -56,6 +56,11 @@ class DoneReason(StrEnum):
     PENDING_APPROVAL = "pending_approval"
     PENDING_QUESTION = "pending_question"
 
+    @property
+    def is_pause(self) -> bool:
+        """Whether the turn waits for a person and goes on with the answer."""
+        return self in (DoneReason.PENDING_APPROVAL, DoneReason.PENDING_QUESTION)
+
 
 class Trigger(StrEnum):
     """What started a turn."""

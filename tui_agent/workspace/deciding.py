@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tui_agent.gate.judge import exact_rule, judge
-from tui_agent.loop.review import check, digest_of, gate_call, resolved_event, subject_of
+from tui_agent.loop.review import check, digest_of, gate_call, subject_of
+from tui_agent.loop.told import resolved_event, result_event
 from tui_agent.loop.turn import Turn
 from tui_agent.rules.syntax import parse_rule
 from tui_agent.store import Store
 from tui_agent.store.values import Grant, PendingEntry
 from tui_agent.tools.base import ToolError
-from tui_agent.vocabulary.blocks import Outcome, TextBlock, text_of
+from tui_agent.vocabulary.blocks import TextBlock
 from tui_agent.vocabulary.decisions import (
     Action,
     Choice,
@@ -25,8 +26,8 @@ from tui_agent.vocabulary.decisions import (
     Scope,
     Source,
 )
-from tui_agent.vocabulary.errors import ConflictError, UsageError
-from tui_agent.vocabulary.events import Event, ToolResultEvent
+from tui_agent.vocabulary.errors import UsageError
+from tui_agent.vocabulary.events import Event
 from tui_agent.vocabulary.ids import Clock
 from tui_agent.vocabulary.records import SessionRecord, ToolRun
 from tui_agent.workspace.api import DecideResult
@@ -54,8 +55,9 @@ class Desk(Protocol):
         """A turn that is never run, to judge in."""
         ...
 
-    async def try_resume(self, root_id: str) -> bool:
-        """Go on with a tree; false when another process owns it."""
+    async def try_resume(self, session_id: str) -> bool:
+        """Go on with the session, or with the one above that waits for it; false when nothing goes
+        on here."""
         ...
 
 
@@ -85,12 +87,15 @@ class Deciding:
         item, decision = heard.entry.item, heard.entry.decision
         if decision is None or item.pending_id in self.in_hand:
             return
-        runs = {run.tool_use_id: run for run in await self.desk.store.tool_runs(item.session_id)}
+        told = {
+            each.tool_use_id: await self.desk.store.tool_run(item.session_id, each.tool_use_id)
+            for each in (item, *heard.closed)
+        }
         if item.pending_id in self.in_hand:
             return
-        self._tell(item, decision, runs.get(item.tool_use_id))
+        self._tell(item, decision, told[item.tool_use_id])
         for sibling in heard.closed:
-            self._tell(sibling, None, runs.get(sibling.tool_use_id))
+            self._tell(sibling, None, told[sibling.tool_use_id])
         await self._go_on(item, bool(await self._outstanding(item)))
 
     async def _decide(self, entry: PendingEntry, decision: Decision) -> DecideResult:
@@ -124,8 +129,7 @@ class Deciding:
         """What the decision is bound to, and the exact rule of the call as it was edited."""
         record = await self.desk.store.session(item.session_id)
         turn = await self.desk.probe(record)
-        runs = await self.desk.store.tool_runs(item.session_id)
-        run = next(run for run in runs if run.tool_use_id == item.tool_use_id)
+        run = await self.desk.store.tool_run(item.session_id, item.tool_use_id)
         edited = replace(run, input=decision.edited_input or {}, problem=None)
         try:
             checked = check(turn, edited)
@@ -133,7 +137,7 @@ class Deciding:
             raise UsageError(f"the edited input cannot be used: {error}") from error
         verdict = judge(gate_call(turn, edited, checked), turn.rules)
         if verdict.action is Action.DENY:
-            raise ConflictError(f"the edited call is not allowed: {verdict.reason}")
+            raise UsageError(f"the edited call is not allowed: {verdict.reason}")
         return digest_of(turn, edited, checked), exact_rule(subject_of(turn, edited, checked))
 
     def _tell(self, item: PendingItem, decision: Decision | None, run: ToolRun | None) -> None:
@@ -147,7 +151,14 @@ class Deciding:
         if run is not None and run.state.is_settled and not is_let_run:
             live = self.desk.runner(item.session_id)
             turn = live.turn if live is not None else None  # without one it is told outside of any
-            self.desk.publish(_result_event(item, run, turn.id if turn is not None else None))
+            self.desk.publish(
+                replace(
+                    result_event(run),
+                    session_id=item.session_id,
+                    agent_path=item.agent_path,
+                    turn_id=turn.id if turn is not None else None,
+                )
+            )
 
     async def _outstanding(self, item: PendingItem) -> tuple[PendingItem, ...]:
         """The open items of the same batch, those of the batch's subagents included."""
@@ -170,7 +181,7 @@ class Deciding:
         takers = [runner for runner in live if runner is not None and runner.wake()]
         if takers:
             return True
-        return False if is_waiting else await self.desk.try_resume(item.agent_path[0])
+        return False if is_waiting else await self.desk.try_resume(item.session_id)
 
 
 def denial_text(decision: Decision) -> str:
@@ -197,19 +208,6 @@ def _grants(
     parse_rule(rule)
     session_id = root_id if decision.scope is Scope.SESSION else None
     return (Grant(session_id, item.folder, rule, decision.scope, now),)
-
-
-def _result_event(item: PendingItem, run: ToolRun, turn_id: str | None) -> Event:
-    return ToolResultEvent(
-        tool_use_id=run.tool_use_id,
-        tool=run.name,
-        outcome=run.outcome or Outcome.DENIED,
-        content=text_of(run.content),
-        details=run.details,
-        session_id=item.session_id,
-        agent_path=item.agent_path,
-        turn_id=turn_id,
-    )
 
 
 def _message(decision: Decision) -> str:

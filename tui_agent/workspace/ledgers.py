@@ -9,15 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tui_agent.tools.ledger import ReadLedger
-from tui_agent.vocabulary.blocks import Outcome
-from tui_agent.vocabulary.records import ToolRun
 
 
-def rebuilt_ledger(runs: Iterable[ToolRun], folder: Path) -> ReadLedger:
-    """The ledger after `runs`, oldest first. A result that names a file's digest knows the file."""
+def rebuilt_ledger(files: Iterable[tuple[str, str]], folder: Path) -> ReadLedger:
+    """The ledger after results that named `files`, as (path, digest), oldest first."""
     ledger = ReadLedger()
-    for run in runs:
-        path, digest = run.details.get("path"), run.details.get("digest")
-        if run.outcome is Outcome.OK and isinstance(path, str) and isinstance(digest, str):
-            ledger.note(folder / path, digest)
+    for path, digest in files:
+        ledger.note(folder / path, digest)
     return ledger

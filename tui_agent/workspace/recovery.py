@@ -8,9 +8,8 @@ without an end gets one. Nothing is stripped. A pause is not a crash: open asks 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 
-from tui_agent.loop.observing import RECOVERY_NOTE, result_block
+from tui_agent.loop.settling import Place, close_batch, unknown
 from tui_agent.store import Store
 from tui_agent.store.values import TurnEnd
 from tui_agent.tools.base import ToolError
@@ -28,10 +27,6 @@ CUT_NOTE = (
     "[Recovery] The program ended while this answer was being written; what stands above is all "
     "that was kept of it."
 )
-UNKNOWN_TEXT = (
-    "Outcome unknown: the program ended while this call was running (started {when}, in {folder}). "
-    "It may have run in part or in whole. Check before repeating it."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,31 +43,33 @@ class Recovery:
             await self._recover(session)
 
     async def _recover(self, session: SessionRecord) -> None:
+        """Also a turn that has its end may have left a call without an outcome, when the store
+        could not take one: it is not run again either."""
         turn = await self.store.last_turn(session.id)
-        if turn is None or turn.reason is not None:
+        if turn is None:
             return
-        await self._keep_partial(session, turn.id)
+        was_cut = turn.reason is None
+        if was_cut:
+            await self._keep_partial(session, turn.id)
         batch = await self.store.open_batch(session.id)
-        if batch is None:
-            await self._end(turn, DoneReason.ERROR)
-            return
-        for run in batch[1]:
+        for run in batch[1] if batch is not None else ():
             await self._settle_if_cut(session, run)
         batch = await self.store.open_batch(session.id)
         runs = batch[1] if batch is not None else ()
-        if any(run.state in (CallState.ASKED, CallState.WAITING) for run in runs):
-            await self._end(turn, await self._pause_reason(session))
-        elif all(run.state.is_settled for run in runs) and not _is_stopped(runs):
+        if runs and all(run.state.is_settled for run in runs) and not _is_stopped(runs):
             await self._close(session, runs, turn)
-        else:
+        elif was_cut and any(run.state in (CallState.ASKED, CallState.WAITING) for run in runs):
+            await self._end(turn, await self._pause_reason(session))
+        elif was_cut:
             await self._end(turn, DoneReason.ERROR)
 
     async def _keep_partial(self, session: SessionRecord, turn_id: str) -> None:
         partial = await self.store.partial(session.id)
         if partial is None:
             return
-        message = None
+        message = note = None
         if partial.text.strip():
+            note = self._message("user", (TextBlock(CUT_NOTE),), Origin.RECOVERY, turn_id)
             message = self._message(
                 "assistant", (TextBlock(partial.text),), Origin.ASSISTANT, turn_id
             )
@@ -82,10 +79,7 @@ class Recovery:
                 model=session.model.model,
                 cut=True,
             )
-        await self.store.end_cut_stream(session.id, message)
-        if message is not None:
-            note = self._message("user", (TextBlock(CUT_NOTE),), Origin.RECOVERY, turn_id)
-            await self.store.append_message(session.id, note)
+        await self.store.end_cut_stream(session.id, message, note=note)
 
     async def _settle_if_cut(self, session: SessionRecord, run: ToolRun) -> None:
         if run.state is not CallState.STARTED:
@@ -93,14 +87,13 @@ class Recovery:
         if run.name == TASK and run.child_id is not None:
             await self.store.note_waiting(session.id, run.tool_use_id, run.child_id)
         elif not self._only_reads(run):
-            when = _clock_text(run.started)
-            text = UNKNOWN_TEXT.format(when=when, folder=session.folder)
+            cut = unknown(run, session.folder, self.clock.wall())
             await self.store.record_outcome(
                 session.id,
                 run.tool_use_id,
-                state=CallState.UNKNOWN,
+                state=cut.state,
                 outcome=Outcome.UNKNOWN,
-                content=(TextBlock(text),),
+                content=cut.content,
                 details=run.details,
                 at=self.clock.wall(),
             )
@@ -121,15 +114,22 @@ class Recovery:
     async def _close(
         self, session: SessionRecord, runs: tuple[ToolRun, ...], turn: TurnRecord
     ) -> None:
-        blocks = tuple(result_block(run) for run in runs)
-        message = self._message("user", blocks, Origin.TOOL_RESULTS, turn.id)
-        ends = TurnEnd(
-            turn.id, DoneReason.ERROR, self.clock.wall(), turn.usage, turn.rounds, PROCESS_ENDED
+        """Nobody looks at the session yet, so nothing is told: its rows say it all."""
+        place = Place(session.id, (session.id,), session.folder, turn.id)
+        ends = None
+        if turn.reason is None:
+            ends = TurnEnd(
+                turn.id, DoneReason.ERROR, self.clock.wall(), turn.usage, turn.rounds, PROCESS_ENDED
+            )
+        await close_batch(
+            self.store,
+            place,
+            runs,
+            why="the program ended.",
+            now=self.clock.wall(),
+            tell=lambda _event: None,
+            ends=ends,
         )
-        await self.store.close_batch(session.id, message, ends=ends)
-        if any(run.outcome is Outcome.UNKNOWN for run in runs):
-            note = self._message("user", (TextBlock(RECOVERY_NOTE),), Origin.RECOVERY, turn.id)
-            await self.store.append_message(session.id, note)
 
     async def _end(self, turn: TurnRecord, reason: DoneReason) -> None:
         await self.store.end_turn(
@@ -158,9 +158,3 @@ def _is_stopped(runs: tuple[ToolRun, ...]) -> bool:
     """Whether a plain No is in the batch: it stays open, for the turn that goes on with it must end
     as denied, like one that was there to hear it."""
     return any(run.verdict is not None and run.verdict.stop for run in runs)
-
-
-def _clock_text(seconds: float | None) -> str:
-    if seconds is None:
-        return "at an unknown time"
-    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")

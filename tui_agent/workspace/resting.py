@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from tui_agent.loop.observing import result_block
-from tui_agent.loop.review import resolved_event
+from tui_agent.loop.settling import Place, close_batch
 from tui_agent.store import Store
-from tui_agent.vocabulary.blocks import Outcome, TextBlock, text_of
 from tui_agent.vocabulary.decisions import PendingKind
-from tui_agent.vocabulary.events import (
-    Event,
-    MessageStored,
-    ToolResultEvent,
-)
-from tui_agent.vocabulary.ids import Clock, new_id
-from tui_agent.vocabulary.messages import Message, Origin
+from tui_agent.vocabulary.events import Event
+from tui_agent.vocabulary.ids import Clock
 from tui_agent.vocabulary.records import SessionRecord
-from tui_agent.vocabulary.states import CallState, DoneReason
+from tui_agent.vocabulary.states import DoneReason
 from tui_agent.workspace.recovery import PROCESS_ENDED
 
 
@@ -43,15 +35,15 @@ async def resting_reason(store: Store, session_id: str) -> str:
     return ""
 
 
-async def close_open_tree(
-    store: Store, clock: Clock, root: SessionRecord, text: str, publish: Callable[[Event], None]
+async def close_open_batch(
+    store: Store, clock: Clock, session: SessionRecord, why: str, publish: Callable[[Event], None]
 ) -> None:
-    """Close the open batches of a session and its descendants, children first: what has no outcome
-    becomes "not run", or "interrupted" where it had begun."""
-    for session in reversed(await store.tree(root.root_id)):
-        path = await agent_path(store, session)
-        if root.id in path:
-            await _close_batch(store, clock, session, path, text=text, publish=publish)
+    """Close the open batch of a session, and those of the subagents that it waits for."""
+    batch = await store.open_batch(session.id)
+    if batch is None:
+        return
+    place = Place(session.id, await agent_path(store, session), session.folder)
+    await close_batch(store, place, batch[1], why=why, now=clock.wall(), tell=publish)
 
 
 async def agent_path(store: Store, session: SessionRecord) -> tuple[str, ...]:
@@ -61,57 +53,3 @@ async def agent_path(store: Store, session: SessionRecord) -> tuple[str, ...]:
         session = await store.session(session.parent_id)
         path.insert(0, session.id)
     return tuple(path)
-
-
-async def _close_batch(
-    store: Store,
-    clock: Clock,
-    session: SessionRecord,
-    path: tuple[str, ...],
-    *,
-    text: str,
-    publish: Callable[[Event], None],
-) -> None:
-    batch = await store.open_batch(session.id)
-    if batch is None:
-        return
-    asks = await store.pending(session_id=session.id)
-    settled = []
-    runs = []
-    for run in batch[1]:
-        if not run.state.is_settled:
-            had_begun = run.state in (CallState.STARTED, CallState.WAITING)
-            run = replace(
-                run,
-                state=CallState.CANCELLED,
-                outcome=Outcome.INTERRUPTED if had_begun else Outcome.NOT_RUN,
-                content=(TextBlock(f"{'Interrupted' if had_begun else 'Not run'}: {text}"),),
-                ended=clock.wall(),
-            )
-            settled.append(run)
-        runs.append(run)
-    message = Message(
-        id=new_id("msg"),
-        role="user",
-        blocks=tuple(result_block(run) for run in runs),
-        origin=Origin.TOOL_RESULTS,
-        created=clock.wall(),
-    )
-    stored = await store.close_batch(session.id, message, settled=settled)
-
-    def tell(event: Event) -> None:
-        publish(replace(event, session_id=session.id, agent_path=path))
-
-    for item in asks:
-        tell(resolved_event(item, None, None))
-    for run in settled:
-        tell(
-            ToolResultEvent(
-                tool_use_id=run.tool_use_id,
-                tool=run.name,
-                outcome=run.outcome or Outcome.NOT_RUN,
-                content=text_of(run.content),
-                details=run.details,
-            )
-        )
-    tell(MessageStored(message=stored))

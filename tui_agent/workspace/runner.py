@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from tui_agent.loop.compacting import Compacted, Compaction, run_compaction
-from tui_agent.loop.ending import PAUSES
-from tui_agent.loop.machine import run_turn
+from tui_agent.loop.machine import begin_turn, run_turn
 from tui_agent.loop.turn import StopKind, Turn, TurnServices
 from tui_agent.store import Store
 from tui_agent.tools.base import Spawner
@@ -48,9 +47,11 @@ from tui_agent.vocabulary.states import (
     PhaseLabel,
     Trigger,
 )
-from tui_agent.workspace.resting import close_open_tree, resting_reason
+from tui_agent.workspace.resting import close_open_batch, resting_reason
 
 log = logging.getLogger(__name__)
+
+GO_ON = "The turn limit was reached and the person wants you to go on."
 
 MOST_TURNS_IN_A_ROW = 10
 """Turns that a queue may start without a person."""
@@ -166,7 +167,7 @@ class SessionRunner:
                 return
             if last is not None and last.reason is DoneReason.MAX_TURNS:
                 # a turn that continued this one would have no rounds left
-                await self._begin("Go on.", Trigger.PROMPT)
+                await self._begin(GO_ON, Trigger.RESUME, origin=Origin.NOTIFICATION)
                 return
             messages = await self._store.messages(self.id, last=1)
             if messages and messages[-1].role == "user":
@@ -179,7 +180,7 @@ class SessionRunner:
         async with self._starting:
             if self.is_busy:
                 raise ConflictError("a turn is running: interrupt it first")
-            await close_open_tree(
+            await close_open_batch(
                 self._store, self._services.clock, self.session, text, self._home.publish
             )
         await self.refresh_phase()
@@ -242,23 +243,33 @@ class SessionRunner:
 
     # --- turns ----------------------------------------------------------------------------------
 
-    async def _begin(self, text: str, trigger: Trigger, *, dequeue: str | None = None) -> None:
+    async def _begin(
+        self,
+        text: str,
+        trigger: Trigger,
+        *,
+        dequeue: str | None = None,
+        origin: Origin = Origin.USER,
+    ) -> None:
         turn = await self._turn(trigger, LoopState.THINKING, None)
-        await self._append_prompt(turn, text, dequeue)
+        await self._begin_with(turn, text, dequeue, origin)
         self._launch(turn)
+        if dequeue is not None:
+            await self.queue_changed()
 
-    async def _append_prompt(self, turn: Turn, text: str, dequeue: str | None) -> None:
-        message = Message(
+    async def _begin_with(
+        self, turn: Turn, text: str, dequeue: str | None, origin: Origin = Origin.USER
+    ) -> None:
+        """Store the turn and the message that starts it, in one unit."""
+        prompt = Message(
             id=new_id("msg"),
             role="user",
             blocks=(TextBlock(text),),
-            origin=Origin.USER,
+            origin=origin,
             created=self._services.clock.wall(),
             turn_id=turn.id,
         )
-        turn.opening = await self._store.append_message(self.id, message, dequeue=dequeue)
-        if dequeue is not None:
-            await self.queue_changed()
+        await begin_turn(turn, prompt, dequeue)
 
     async def _turn(self, trigger: Trigger, entry: LoopState, resumes: str | None) -> Turn:
         self.session = await self._store.session(self.id)
@@ -330,7 +341,7 @@ class SessionRunner:
         ended = self._last_done
         if ended is None or self._stop is not None:
             return None
-        while ended.reason in PAUSES and self._was_decided:
+        while ended.reason.is_pause and self._was_decided:
             if (turn := await self._decided_turn()) is not None:
                 return turn
         if ended.reason is not DoneReason.MODEL_STOP:
@@ -339,7 +350,8 @@ class SessionRunner:
         if not queued or in_a_row >= MOST_TURNS_IN_A_ROW:
             return None
         turn = await self._turn(Trigger.QUEUE, LoopState.THINKING, None)
-        await self._append_prompt(turn, queued[0].text, queued[0].id)
+        await self._begin_with(turn, queued[0].text, queued[0].id)
+        await self.queue_changed()
         return turn
 
     async def _decided_turn(self) -> Turn | None:

@@ -85,8 +85,7 @@ class ChildSpawner:
                 await begin
                 done = await child.finished()
             except asyncio.CancelledError:
-                await self._stopped(child)
-                raise  # _stopped always raises; kept for the reader
+                raise await self._stopped(child) from None
             finally:
                 self.nursery.release(child)
             return await self._told(child, request, done)
@@ -147,6 +146,8 @@ class ChildSpawner:
             if not newest or newest[0].role == "user":
                 return None
             reason = DoneReason.MODEL_STOP  # only the note of its end was lost
+        elif reason.is_pause:
+            reason = DoneReason.USER_ABORT  # what it waited for was discarded
         text = await self._last_text(record.id)
         return ChildOutcome(record.id, reason, text, last.usage, last.rounds)
 
@@ -156,16 +157,16 @@ class ChildSpawner:
                 return text
         return ""
 
-    async def _stopped(self, child: SessionRunner) -> None:
-        """The call was cancelled: end the child the way its parent ends. Always raises."""
+    async def _stopped(self, child: SessionRunner) -> ChildPaused | ToolInterrupted:
+        """The call was cancelled: end the child the way its parent ends; what to raise for it."""
         turn = self.parent.turn
         kind = turn.stop if turn is not None and turn.stop is not None else StopKind.INTERRUPT
         await child.stop(kind)
         if kind is StopKind.CLOSING and child.phase is Phase.REQUIRES_ACTION:
-            raise ChildPaused(child.id)
+            return ChildPaused(child.id)
         text = await self._last_text(child.id)
         said = f" It had said: {text}" if text else ""
-        raise ToolInterrupted(
+        return ToolInterrupted(
             ToolResult(
                 (TextBlock(f"The subagent was interrupted.{said}"),),
                 {"kind": "agent", "child_id": child.id},

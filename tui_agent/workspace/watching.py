@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from tui_agent.store import Store
 from tui_agent.store.values import PendingEntry
 from tui_agent.vocabulary.decisions import PendingItem
-from tui_agent.vocabulary.errors import UserError
+from tui_agent.vocabulary.errors import NotFoundError, UserError
 from tui_agent.vocabulary.events import (
     ApprovalPending,
     ApprovalResolved,
@@ -94,9 +94,12 @@ class Watch:
     async def _look(self) -> None:
         still_open = {item.pending_id for item in await self._store.pending()}
         gone = [item for key, item in self._open.items() if key not in still_open]
-        entries = {
-            item.pending_id: await self._store.pending_item(item.pending_id) for item in gone
-        }
+        entries: dict[str, PendingEntry] = {}
+        for item in gone:
+            try:
+                entries[item.pending_id] = await self._store.pending_item(item.pending_id)
+            except NotFoundError:  # its session was deleted
+                self._open.pop(item.pending_id, None)
         for pending_id, entry in entries.items():
             # what this process decides or closes it tells itself, and then it is no longer here
             if entry.decision is None or pending_id not in self._open:
@@ -110,4 +113,7 @@ class Watch:
                     and other_id in self._open
                     and other.item.session_id == entry.item.session_id
                 )
-            await self._hear(Heard(entry, closed))
+            try:
+                await self._hear(Heard(entry, closed))
+            except UserError as error:
+                log.warning("what another process decided was not taken up: %s", error)

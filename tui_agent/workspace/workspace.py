@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_agent.gate.judge import check_mode
+from tui_agent.loop.told import resolved_event
 from tui_agent.loop.turn import StopKind, Turn, TurnServices
 from tui_agent.processes.environment import child_environment
 from tui_agent.providers.retry import DEFAULT_POLICY
@@ -72,6 +73,7 @@ class Workspace:
         self._unsaved: dict[str, SessionRecord] = {}
         self._opened: set[str] = set()
         self._opening = asyncio.Lock()
+        self._saving = asyncio.Lock()
         self._is_closing = False
         self._preparing: asyncio.Task[None] | None = None
         self.services = TurnServices(
@@ -120,16 +122,24 @@ class Workspace:
     async def close(self) -> None:
         """Pause what runs, end children, close connections and the database."""
         self._is_closing = True
-        await self._watch.close()
-        if self._preparing is not None:
-            self._preparing.cancel()
-            await asyncio.gather(self._preparing, return_exceptions=True)
-        roots = [runner for runner in self._runners.values() if runner.session.parent_id is None]
-        await asyncio.gather(
-            *(runner.stop(StopKind.CLOSING) for runner in roots), return_exceptions=True
-        )
-        await self._broker.aclose()
-        await self.store.close()
+        try:
+            await self._watch.close()
+            if self._preparing is not None:
+                self._preparing.cancel()
+                await asyncio.gather(self._preparing, return_exceptions=True)
+            await self._stop_sessions()
+            await self._broker.aclose()
+        finally:
+            await self.store.close()
+
+    async def _stop_sessions(self) -> None:
+        """Roots first, as they end their children with them; then who runs on its own."""
+        for wanted in (True, False):
+            runners = [r for r in self._runners.values() if (r.session.parent_id is None) is wanted]
+            stops = (runner.stop(StopKind.CLOSING) for runner in runners)
+            for failed in await asyncio.gather(*stops, return_exceptions=True):
+                if isinstance(failed, Exception):
+                    log.error("a session did not stop cleanly", exc_info=failed)
 
     # --- facts ------------------------------------------------------------------------------------
 
@@ -255,7 +265,10 @@ class Workspace:
         tree = await self.store.tree(record.root_id)
         if any(self._is_busy(session.id) for session in tree):
             raise ConflictError("the session is running: interrupt it before you delete it")
+        asks = await self.store.pending(root_id=record.root_id)
         await self.store.delete_session(session_id)
+        for item in asks:
+            self.publish(resolved_event(item, None, None))
         for session in tree:
             self._runners.pop(session.id, None)
         self._opened.discard(record.root_id)
@@ -267,17 +280,30 @@ class Workspace:
         """A prompt: starts a turn, or is queued while one runs."""
         if not text.strip():
             raise UserError("the prompt is empty: type what you want")
-        record = self._unsaved.get(session_id)
-        if record is not None:
-            await self.store.create_session(record)
-            self._unsaved.pop(session_id, None)
+        async with self._saving:
+            record = self._unsaved.get(session_id)
+            if record is not None:
+                await self.store.create_session(record)
+                self._unsaved.pop(session_id, None)
         runner = await self._owned(session_id)
         await runner.submit(text, after_turn=after_turn)
 
     async def resume(self, session_id: str) -> None:
-        """Go on with what was left open, cut or queued; of a subagent, with its whole tree."""
-        runner = await self._owned((await self.store.session(session_id)).root_id)
+        """Go on with what was left open, cut or queued; of a subagent that others wait for, with
+        the whole of what waits."""
+        runner = await self._owned(await self._waiting_above(session_id))
         await runner.resume()
+
+    async def _waiting_above(self, session_id: str) -> str:
+        """The topmost session that waits for this one through its open calls; else itself."""
+        record = await self.store.session(session_id)
+        while record.parent_id is not None:
+            batch = await self.store.open_batch(record.parent_id)
+            runs = batch[1] if batch is not None else ()
+            if not any(run.child_id == record.id and not run.state.is_settled for run in runs):
+                break
+            record = await self.store.session(record.parent_id)
+        return record.id
 
     async def discard_open(self, session_id: str) -> None:
         """Close the open batch: what is undecided or unstarted becomes "not run"."""
@@ -352,7 +378,7 @@ class Workspace:
     # --- what turns and runners need --------------------------------------------------------------
 
     async def granted(self, session: SessionRecord) -> Sequence[Rule]:
-        """What a person allowed for this session's tree, and the session's own allow rules."""
+        """What a person allowed for this session's tree so far."""
         grants = await self.store.grants(session.root_id, session.folder)
         return tuple(parse_rule(grant.rule) for grant in grants)
 
@@ -420,13 +446,14 @@ class Workspace:
         """The live side of a session, if it has one."""
         return self._runners.get(session_id)
 
-    async def try_resume(self, root_id: str) -> bool:
-        """Go on with a tree whose last decision is in; false when another process owns it."""
+    async def try_resume(self, session_id: str) -> bool:
+        """Go on where the last decision is in; false when another process owns the tree, or nothing
+        is left to go on with."""
         try:
-            runner = await self._owned(root_id)
-        except ConflictError:
+            await self.resume(session_id)
+        except ConflictError as error:
+            log.info("%s does not go on here: %s", session_id, error)
             return False
-        await runner.resume()
         return True
 
     # --- opening ----------------------------------------------------------------------------------
@@ -468,10 +495,11 @@ class Workspace:
 
     async def _change(self, session_id: str, **changes: Any) -> SessionRecord | None:
         """Change a session's row, or the record of one that is not stored yet (then `None`)."""
-        unsaved = self._unsaved.get(session_id)
-        if unsaved is not None:
-            self._unsaved[session_id] = replace(unsaved, **changes)
-            return None
+        async with self._saving:  # a change must not miss the row that is being made of the record
+            unsaved = self._unsaved.get(session_id)
+            if unsaved is not None:
+                self._unsaved[session_id] = replace(unsaved, **changes)
+                return None
         return await self.store.update_session(session_id, **changes)
 
     def _default_limits(self) -> Limits:
