@@ -90,7 +90,8 @@ def runs(
 def known_files(connection: sqlite3.Connection, session_id: str) -> tuple[tuple[str, str], ...]:
     """(path, digest) of every file that a good result of the session names, oldest first."""
     rows = connection.execute(
-        "SELECT json_extract(details, '$.path') AS path, json_extract(details, '$.digest') AS digest"
+        "SELECT json_extract(details, '$.path') AS path,"
+        " json_extract(details, '$.digest') AS digest"
         " FROM tool_runs WHERE session_id = ? AND outcome = 'ok'"
         " AND json_extract(details, '$.digest') IS NOT NULL ORDER BY ended",
         (session_id,),
