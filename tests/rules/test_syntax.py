@@ -105,7 +105,7 @@ def test_what_would_match_nothing_or_more_is_refused(text: str) -> None:
         ("Grep(a)", reads("a", tool="Glob"), True, True),
         ("Read(a)", reads("a", "b"), False, True),
         ("Read(a)", edits("a"), False, True),
-        ("Read(sub/a)", reads("sub", tool="Grep"), False, True),
+        ("Read(sub/a)", reads("sub", tool="Grep"), False, False),
         ("Read(a)", reads("sub", tool="Grep"), False, False),
         ("Read(sub/a)", reads("sub", tool="Glob"), False, False),
         ("Edit", edits("a", tool="Write"), False, True),

@@ -52,10 +52,7 @@ def judge(call: Call, rules: RuleSet, grants: Iterable[Rule] = ()) -> Verdict:
     """Allow, ask or deny, with the reason."""
     subject = call.subject
     if rule := _first(rules.deny, subject):
-        reason = f"denied by the rule {rule.text}"
-        if subject.tool == "Grep":
-            reason += "; search where it does not apply"
-        return Verdict(Action.DENY, Source.RULE, reason, rule.text)
+        return Verdict(Action.DENY, Source.RULE, f"denied by the rule {rule.text}", rule.text)
     if call.asks_person:
         return Verdict(Action.ASK, Source.DEFAULT, "a question to you")
     protected = sorted(path for path in subject.writes if is_protected(path))

@@ -16,7 +16,7 @@ from tui_agent.gate.judge import Call, exact_rule, judge
 from tui_agent.loop.batch import Batch
 from tui_agent.loop.told import result_event
 from tui_agent.loop.turn import Turn, to_its_end
-from tui_agent.rules.syntax import Rule, Subject
+from tui_agent.rules.syntax import Rule, Subject, forbidden_reads
 from tui_agent.tools.base import NO_EFFECTS, Effects, Tool, ToolContext, ToolError
 from tui_agent.tools.names import ASK_USER_QUESTION, BASH, TASK
 from tui_agent.vocabulary.blocks import Outcome, TextBlock
@@ -103,6 +103,7 @@ def context_for(turn: Turn, run: ToolRun) -> ToolContext:
         answers=run.answers,
         spawner=turn.spawner,
         child_id=run.child_id,
+        hidden=forbidden_reads(turn.rules, turn.folder),
     )
 
 

@@ -101,14 +101,21 @@ class Subject:
 
 
 def matches_some(rule: Rule, subject: Subject) -> bool:
-    """Whether `rule` speaks of any part of the call: what an ask or deny rule needs. A search
-    through files reads everything beneath its folder."""
+    """Whether `rule` speaks of any part of the call: what an ask or deny rule needs. A search over
+    a folder is not meant by a rule for a file in it: `forbidden_reads` keeps that file out of the
+    search instead."""
     if _canonical(rule.tool) == "Read" and rule.specifier is not None:
-        path = _path(rule.specifier, subject.folder)
-        if subject.tool == "Grep" and any(path.is_relative_to(root) for root in subject.reads):
-            return True
-        return path in subject.reads | subject.writes
+        return _path(rule.specifier, subject.folder) in subject.reads | subject.writes
     return _matches(rule, subject, any_path=True)
+
+
+def forbidden_reads(rules: RuleSet, folder: Path) -> frozenset[Path]:
+    """The real paths whose content no search may show: those that a rule denies or asks about."""
+    return frozenset(
+        _path(rule.specifier, folder)
+        for rule in (*rules.deny, *rules.ask)
+        if _canonical(rule.tool) == "Read" and rule.specifier is not None
+    )
 
 
 def matches_all(rule: Rule, subject: Subject) -> bool:

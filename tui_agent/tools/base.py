@@ -117,7 +117,7 @@ class ToolContext:
     `spill_folder` is where output too large for the model goes; `progress(text, total_bytes)` may
     be called from the event loop at any rate. `environment` is what a child process gets. `judged`
     is what the gate was told that the call touches: a file tool that finds its path leading
-    elsewhere by now does nothing."""
+    elsewhere by now does nothing. `hidden` are files that no search may show."""
 
     session_id: str
     tool_use_id: str
@@ -132,6 +132,7 @@ class ToolContext:
     spawner: Spawner | None = None
     child_id: str | None = None
     judged: Effects | None = None
+    hidden: frozenset[Path] = frozenset()
 
 
 InputT = TypeVar("InputT", bound="BaseModel", contravariant=True)

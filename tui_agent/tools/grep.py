@@ -90,7 +90,8 @@ class Grep:
             glob=args.glob,
             type=args.type,
         )
-        searcher = Searcher(context.environment, self._files.own_files())
+        avoided = (*self._files.own_files(), *sorted(context.hidden))
+        searcher = Searcher(context.environment, avoided)
         found = await searcher.grep(query, root)
         base = root if root.is_dir() else root.parent
         names = _Names(base, context.folder)

@@ -459,8 +459,11 @@ class Workspace:
     # --- opening ----------------------------------------------------------------------------------
 
     async def _owned(self, session_id: str) -> SessionRunner:
-        """The runner of a session whose tree this process owns. Raises `ConflictError`."""
+        """The runner of a session whose tree this process owns. Raises `ConflictError`; so it does
+        for a session of another folder, whose own rules are not loaded here."""
         record = await self._open_tree(session_id)
+        if record.folder != self.folder:
+            raise ConflictError(f"the session belongs to {record.folder}: start tui-agent there")
         if record.root_id not in self._opened:
             raise ConflictError(
                 "the session is open in another window: go on there, or close it first"
