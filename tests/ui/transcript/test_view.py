@@ -480,7 +480,11 @@ PRIVATE: list[tuple[type, str, Callable[[Any], bool]]] = [
 ]
 
 
-@pytest.mark.parametrize(("owner", "name", "is_right"), PRIVATE, ids=lambda each: str(each)[:40])
+@pytest.mark.parametrize(
+    ("owner", "name", "is_right"),
+    PRIVATE,
+    ids=[f"{each[0].__name__}.{each[1]}" for each in PRIVATE],
+)
 def test_what_we_use_beyond_the_documented_is_still_there(
     owner: type, name: str, is_right: Callable[[Any], bool]
 ) -> None:
