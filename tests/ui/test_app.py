@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.ui import scenes
 from tests.ui.driving import running, settle, until
 from tests.ui.fake_workspace import FakeWorkspace
@@ -11,9 +13,16 @@ from tui_agent.ui.screens.agent import AgentScreen
 from tui_agent.ui.screens.reading import ReadingScreen
 from tui_agent.ui.startup import Start
 from tui_agent.vocabulary.blocks import TextBlock
-from tui_agent.vocabulary.events import MessageStored, QueueChanged, QueuedMessage, SessionPhase
+from tui_agent.vocabulary.events import (
+    DoneEvent,
+    MessageStored,
+    QueueChanged,
+    QueuedMessage,
+    SessionEvent,
+    SessionPhase,
+)
 from tui_agent.vocabulary.messages import Origin
-from tui_agent.vocabulary.states import Mode, Phase, PhaseLabel
+from tui_agent.vocabulary.states import DoneReason, Mode, Phase, PhaseLabel, Trigger
 
 SHOP = Start(session_id=scenes.SHOP)
 
@@ -184,6 +193,37 @@ async def test_escape_interrupts_and_with_open_asks_only_at_the_second_key() -> 
         assert "1 open ask will be cancelled" in app.workspace.status.plain
         await pilot.press("escape")
         await until(pilot, lambda: bool(workspace.asked("interrupt")))
+
+
+async def test_a_turn_that_only_waits_for_a_person_can_be_interrupted() -> None:
+    workspace = scenes.busy_workspace()
+    async with running(workspace, start=SHOP, typing_pause=1e9) as (app, pilot):
+        workspace.publish(
+            *scenes.in_shop(
+                SessionEvent(trigger=Trigger.PROMPT),
+                SessionPhase(phase=Phase.REQUIRES_ACTION, label=PhaseLabel.CONFIRMING),
+            )
+        )
+        view = app.state.shown
+        assert view is not None
+        await until(pilot, lambda: view.lamps.phase is Phase.REQUIRES_ACTION)
+        await pilot.press("escape")
+        await until(pilot, lambda: bool(workspace.asked("interrupt")))
+        workspace.publish(*scenes.in_shop(DoneEvent(reason=DoneReason.USER_ABORT)))
+        await until(pilot, lambda: not view.can_be_interrupted)
+
+
+async def test_a_draft_is_kept_while_somebody_types_without_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tui_agent.ui.app.SAVE_DRAFT_AFTER", 0.05)
+    workspace = scenes.busy_workspace()
+    async with running(workspace, start=SHOP) as (_, pilot):
+        for _ in range(200):
+            await pilot.press("x")
+            if workspace.asked("save_draft"):
+                break
+        assert workspace.asked("save_draft")
 
 
 async def test_shift_tab_cycles_through_the_modes() -> None:

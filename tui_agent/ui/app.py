@@ -8,6 +8,7 @@ neither what a command does nor what a pane shows.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from textual import on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.worker import Worker
+from textual.timer import Timer
 
 from tui_agent.ui.asking import Asker
 from tui_agent.ui.bridge import Bridge
@@ -46,6 +47,10 @@ REDRAW_EVERY = 4
 TICKS_UNDER_A_DIALOG = 5
 """Ticks between two drawings while something lies over the workspace: all of it is repainted."""
 SAVE_DRAFT_AFTER = 1.0
+KEEP_PLACE_SECONDS = 1.0
+"""How long leaving waits for draft and place to be stored."""
+
+log = logging.getLogger(__name__)
 
 _PRIORITY_KEYS = frozenset({"ctrl+c", "shift+tab", "f6", "f7"})
 """Keys that fields would take for something else."""
@@ -99,6 +104,7 @@ class TuiAgentApp(App[int]):
         self._asker = Asker(self.state, self.behaviour.typing_pause)
         self._bridge: Bridge | None = None
         self._unfollow: Callable[[], None] | None = None
+        self._draft_timer: Timer | None = None
         self._needs_redraw = False
         self._unknown: set[str] = set()
 
@@ -107,13 +113,14 @@ class TuiAgentApp(App[int]):
         return dict(DARK.variables)
 
     async def on_mount(self) -> None:
-        """Show the workspace at once; the engine opens meanwhile."""
+        """Show the workspace at once; the engine opens after it."""
         await self.push_screen(self.workspace)
         self.workspace.composer.cursor_blink = self.behaviour.blinks
         self.ticker.listen(self._tick)
         if self.behaviour.ticker is None:
             self.ticker.attach(self)
-        self.start(self._open())
+        # the engine's imports would compete with the first paint for the interpreter
+        self.call_after_refresh(lambda: self.start(self._open()))
 
     @property
     def guard_seconds(self) -> float:
@@ -227,9 +234,9 @@ class TuiAgentApp(App[int]):
         """Dark to light and back."""
         self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
 
-    def leave(self) -> None:
-        """Save the place, close the engine, quit."""
-        self.start(self._leave())
+    def leave(self, code: int = 0) -> None:
+        """Save the place, close the engine, quit with this exit code."""
+        self.start(self._leave(code))
 
     # --- events and drawing ------------------------------------------------------------------
 
@@ -307,10 +314,9 @@ class TuiAgentApp(App[int]):
             self.workspace.say(text)
 
     def _save_draft_soon(self) -> None:
-        # The function, not a coroutine: the next key cancels this before it may have begun.
-        _: Worker[None] = self.run_worker(
-            self._save_draft, group="draft", exclusive=True, exit_on_error=False
-        )
+        """At most once in a while, also when somebody types without a pause."""
+        if self._draft_timer is None:
+            self._draft_timer = self.set_timer(SAVE_DRAFT_AFTER, self._save_draft)
 
     # --- work --------------------------------------------------------------------------------
 
@@ -348,17 +354,20 @@ class TuiAgentApp(App[int]):
                 self.ticker.wake()
 
     async def _save_draft(self) -> None:
-        await asyncio.sleep(SAVE_DRAFT_AFTER)
+        self._draft_timer = None
         session = self.state.shown
         if session is not None and self._operations.is_ready:
             await self._told(self._operations.save_draft(session, self.workspace.composer.text))
 
-    async def _leave(self) -> None:
+    async def _leave(self, code: int) -> None:
         try:
-            await self.desk.keep_place()
+            async with asyncio.timeout(KEEP_PLACE_SECONDS):
+                await self.desk.keep_place()
+        except TimeoutError:
+            log.warning("the place was not saved: the engine did not answer in time")
         finally:
             if self._unfollow is not None:
                 self._unfollow()
             if self._bridge is not None:
                 await self._bridge.close()
-            self.exit(0)
+            self.exit(code)

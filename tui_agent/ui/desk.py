@@ -32,6 +32,7 @@ from tui_agent.ui.screens.reading import ReadingScreen
 from tui_agent.ui.screens.workspace import WorkspaceScreen
 from tui_agent.ui.state import WorkspaceState
 from tui_agent.vocabulary.decisions import PendingItem, PendingKind
+from tui_agent.vocabulary.events import QueuedMessage
 from tui_agent.vocabulary.ids import Clock
 from tui_agent.vocabulary.states import Mode
 from tui_agent.workspace.api import Check, OfferedModel
@@ -240,7 +241,7 @@ class Desk:
     def interrupt(self) -> None:
         """End the foreground turn; with open asks, only at the second key."""
         session = self._shown()
-        if session is None or not session.is_running:
+        if session is None or not session.can_be_interrupted:
             self.go_to_composer()
             return
         asks = len(self._state.inbox.of_tree(session.id))
@@ -310,9 +311,7 @@ class Desk:
         def taken(key: str | None) -> None:
             message = next((each for each in session.queue if each.id == key), None)
             if message is not None:
-                kept = tuple(each.id for each in session.queue if each.id != key)
-                self._work(self._operations.keep_in_queue(session.id, kept))
-                self._screen.composer.set_text(message.text)
+                self._work(self._take_back(session, message))
 
         self._stage.open_screen(
             Picker(
@@ -402,9 +401,24 @@ class Desk:
         try:
             await self._operations.submit(session.id, text, after_turn=after_turn)
         except BaseException:
-            self._give_back(text)
+            if session.id == self._state.shown_id:
+                self._give_back(text)
+            else:
+                await self._operations.save_draft(session, text)
             raise
-        await self._operations.save_draft(session, self._screen.composer.text)
+        if session.id == self._state.shown_id:
+            await self._operations.save_draft(session, self._screen.composer.text)
+        else:
+            await self._operations.save_draft(session, "")
+
+    async def _take_back(self, session: SessionView, message: QueuedMessage) -> None:
+        """A queued message returns to the composer once it is out of the queue."""
+        kept = tuple(each.id for each in session.queue if each.id != message.id)
+        await self._operations.keep_in_queue(session.id, kept)
+        if session.id == self._state.shown_id:
+            self._give_back(message.text)
+        else:
+            await self._operations.save_draft(session, message.text)
 
     def _give_back(self, text: str) -> None:
         """Nothing typed is ever lost, and what was typed since comes after it."""

@@ -57,5 +57,5 @@ async def _shown(app: TuiAgentApp, leaves_on: Iterable[int]) -> int | None:
     without one the terminal would stay in the alternate screen with its mouse modes on."""
     loop = asyncio.get_running_loop()
     for number in leaves_on:
-        loop.add_signal_handler(number, app.exit, 128 + number)
+        loop.add_signal_handler(number, app.leave, 128 + number)
     return await app.run_async()

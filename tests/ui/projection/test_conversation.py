@@ -220,7 +220,6 @@ def test_results_in_the_history_settle_calls_that_no_event_told_of() -> None:
         (LoopHookStopped(reason="no"), NoticeKind.WARNING, "A hook stopped the turn: no"),
         (LoopError(message="No key.", action="Set one."), NoticeKind.ERROR, "No key. Set one."),
         (LoopDone(cut=True), NoticeKind.WARNING, "output limit"),
-        (ErrorEvent(message="Disk full", action="Free some."), NoticeKind.ERROR, "Disk full"),
     ],
 )
 def test_each_end_of_a_turn_is_said_in_words(event: Event, kind: NoticeKind, words: str) -> None:
@@ -308,3 +307,13 @@ def test_an_event_that_the_snapshot_holds_counts_once() -> None:
     (event,) = scenes.in_shop(stored(4, Origin.USER, TextBlock("again")))
     view.apply(replace(event, seq=10))
     assert view.conversation.items == before
+
+
+def test_an_error_is_said_once_by_its_turn_and_at_once_outside_of_one() -> None:
+    view = fresh()
+    error = ErrorEvent(message="Disk full", action="Free some.")
+    feed(view, error, LoopError(message="Disk full.", action="Free some."))
+    assert len(view.conversation.items) == 1
+    (outside,) = scenes.in_shop(error)
+    view.apply(replace(outside, turn_id=None, seq=view.seq + 1, time=START))
+    assert len(view.conversation.items) == 2

@@ -148,7 +148,7 @@ class Conversation:
             case ContextCleared():
                 text = f"{plural(len(event.tool_use_ids), 'older tool result')} left the context"
                 self._put(NoticeItem(f"cleared:{event.seq}", NoticeKind.INFO, text))
-            case ErrorEvent():
+            case ErrorEvent() if event.turn_id is None:  # a turn's own is told at its end
                 self._put(
                     NoticeItem(f"error:{event.seq}", NoticeKind.ERROR, event.message, event.action)
                 )

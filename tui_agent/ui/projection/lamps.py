@@ -57,6 +57,8 @@ class Lamps:
         self.retry_at: float | None = None
         self.retry_why = ""
         self.model = ""
+        self.has_live_turn = False
+        """Whether a turn has begun and not ended; it may be waiting for a person."""
 
     def load(self, snapshot: SessionSnapshot) -> None:
         """Where the three stand in a snapshot."""
@@ -65,6 +67,7 @@ class Lamps:
         self.label = PhaseLabel.REQUESTING if running else PhaseLabel.IDLE
         if snapshot.turns:
             last = snapshot.turns[-1]
+            self.has_live_turn = last.reason is None
             if last.reason is not None:
                 self.turn = Lamp(_mark_of_end(last.reason), done_words(last.reason), last.ended)
             elif running:
@@ -92,12 +95,14 @@ class Lamps:
                 self.retry_at = None
                 self.provider = _complete(event.stop_reason, event.time)
             case SessionEvent():
+                self.has_live_turn = True
                 self.turn = Lamp(Mark.RUNNING, LoopState.THINKING.value, event.time)
             case StateEvent():
                 if event.to is not LoopState.DONE:
                     mark = Mark.WAITING if event.to is LoopState.CONFIRMING else Mark.RUNNING
                     self.turn = Lamp(mark, event.to.value, event.time)
             case DoneEvent():
+                self.has_live_turn = False
                 self.turn = Lamp(_mark_of_end(event.reason), _end_words(event), event.time)
             case SessionPhase():
                 if event.label is not self.label or event.phase is not self.phase:

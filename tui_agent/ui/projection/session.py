@@ -77,6 +77,11 @@ class SessionView:
         return self.lamps.phase is Phase.RUNNING
 
     @property
+    def can_be_interrupted(self) -> bool:
+        """Whether there is a turn to end, also one that only waits for a person."""
+        return self.is_running or self.lamps.has_live_turn
+
+    @property
     def is_alive(self) -> bool:
         """Whether something on screen moves."""
         return self.lamps.phase in (Phase.RUNNING, Phase.DRAINING) or self.agents.is_any_running()
