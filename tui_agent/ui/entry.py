@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import threading
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from tui_agent.ui.app import TuiAgentApp
 
 GC_THRESHOLDS = (20_000, 20, 1_000)
+LEAVE_WITHIN_SECONDS = 2.5
+"""How long after a signal the process ends at the latest."""
 
 
 def run_app(
@@ -57,5 +60,14 @@ async def _shown(app: TuiAgentApp, leaves_on: Iterable[int]) -> int | None:
     without one the terminal would stay in the alternate screen with its mouse modes on."""
     loop = asyncio.get_running_loop()
     for number in leaves_on:
-        loop.add_signal_handler(number, app.leave, 128 + number)
+        loop.add_signal_handler(number, _leave_soon, app, 128 + number)
     return await app.run_async()
+
+
+def _leave_soon(app: TuiAgentApp, code: int) -> None:
+    """Leave in good order, and in any order before long: a terminal that is gone or is not read
+    holds Textual's own way out for ever. What matters is stored and ended before that begins."""
+    app.leave(code)
+    last_resort = threading.Timer(LEAVE_WITHIN_SECONDS, os._exit, (code,))
+    last_resort.daemon = True
+    last_resort.start()
