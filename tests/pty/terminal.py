@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import pty
+import re
+import select
 import signal
 import struct
 import subprocess
@@ -43,6 +45,8 @@ KEYS: Final = {
 }
 """What a terminal without the newer keyboard protocols sends."""
 
+_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07)")
+
 # The program must own its terminal, as under a shell: only then does a change of size reach it.
 # Taking it needs code in the child, and code between fork and exec is unsafe beside our threads.
 _TAKES_TERMINAL: Final = (
@@ -68,6 +72,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self._output = bytearray()
         self._news = threading.Condition()
+        self._seen = 0
         self._has_hung_up = False
         self._master, slave = pty.openpty()
         _set_size(slave, columns, lines)
@@ -82,6 +87,7 @@ class Terminal:
             start_new_session=True,
         )
         os.close(slave)
+        self._woken, self._wakes_reader = os.pipe()
         self._reader = threading.Thread(target=self._read, name="terminal", daemon=True)
         self._reader.start()
 
@@ -116,6 +122,11 @@ class Terminal:
             return bytes(self._output)
 
     @property
+    def output_text(self) -> str:
+        """Every character that was drawn, in the order it came, without what is no text."""
+        return _SEQUENCE.sub("", self.output.decode(errors="replace"))
+
+    @property
     def modes(self) -> list[Any]:
         """The line settings of the terminal, as `termios` gives them."""
         return termios.tcgetattr(self._master)
@@ -135,7 +146,18 @@ class Terminal:
         """Change the size; the kernel tells the program."""
         with self._news:
             self._screen.resize(lines, columns)
+            self._seen = len(self._output)
         _set_size(self._master, columns, lines)
+
+    def hang_up(self) -> None:
+        """Close the window: the program hears of it and has no terminal any more."""
+        if self._master >= 0:
+            # As long as the reader waits for it, it is not closed.
+            os.close(self._wakes_reader)
+            self._reader.join()
+            os.close(self._woken)
+            os.close(self._master)
+            self._master = -1
 
     def send_signal(self, number: signal.Signals) -> None:
         """Send the program a signal."""
@@ -162,6 +184,10 @@ class Terminal:
         """Wait until the screen shows this no longer; the screen."""
         return self.until(lambda t: text not in t, f"shows no {text!r}", within)
 
+    def has_drawn_since_resize(self, within: float = DEADLINE) -> None:
+        """Wait until the program has written something since the size last changed."""
+        self.until(lambda _: len(self._output) > self._seen, "draws after a resize", within)
+
     def ended(self, within: float = DEADLINE) -> int:
         """Wait for the end and for everything that was written until then; the exit code, for a
         death by signal the negative number."""
@@ -175,15 +201,15 @@ class Terminal:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
-        self._reader.join()
-        os.close(self._master)
+        self.hang_up()
 
     # --- reading -----------------------------------------------------------------------------
 
     def _read(self) -> None:
         while True:
+            ready, _, _ = select.select([self._master, self._woken], [], [])
             try:
-                data = os.read(self._master, 65536)
+                data = os.read(ready[0], 65536)
             except OSError:  # nobody has the other side open any more
                 data = b""
             with self._news:

@@ -63,11 +63,11 @@ def test_a_prompt_streams_asks_and_is_carried_out(
     streaming = terminal.shows("I will wri")
     assert "now." not in streaming
     server.release("half")
-    terminal.shows("I will write it now.", ASKING, "by the model")
+    terminal.shows(ASKING, "by the model")  # the dialog may cover the text
     assert not (program.folder / "made.txt").exists()
     read_the_dialog()
     terminal.press("y")
-    terminal.shows("It is written.", "ready")
+    terminal.shows("I will write it now.", "It is written.", "ready")
     assert (program.folder / "made.txt").read_text() == "by the model\n"
 
 
