@@ -47,7 +47,8 @@ class Program:
             [sys.executable, "-m", "tui_agent", *arguments],
             folder=self.folder,
             environ={
-                **os.environ,
+                # these two would speak of the terminal of the tests, and be believed
+                **{k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")},
                 "PYTHONPATH": str(ROOT),
                 "TERM": "xterm-256color",
                 "COLORTERM": "truecolor",
