@@ -7,11 +7,14 @@ imported before it is known to be needed.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from tui_agent import __version__
+
+GC_THRESHOLDS = (20_000, 20, 1_000)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -21,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # Asked by scripts and installers, often: answered before anything is loaded.
         sys.stdout.write(f"tui-agent, version {__version__}\n")
         sys.exit(0)
+    # Imports make many objects and no garbage: looking for it among them delays the first screen.
+    gc.set_threshold(*GC_THRESHOLDS)
     from tui_agent.cli.outcome import exit_code_of_command
 
     sys.exit(exit_code_of_command(given))

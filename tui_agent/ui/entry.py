@@ -14,7 +14,6 @@ from tui_agent.workspace.api import SessionOptions, WorkspaceApi
 if TYPE_CHECKING:
     from tui_agent.ui.app import TuiAgentApp
 
-GC_THRESHOLDS = (20_000, 20, 1_000)
 LEAVE_WITHIN_SECONDS = 2.5
 """How long after a signal the process ends at the latest."""
 
@@ -49,7 +48,6 @@ def run_app(
     # What is loaded stays: full collections would stall the screen for nothing.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
     code = asyncio.run(_shown(app, leaves_on))
     engine.stop_now()
     return 0 if code is None else code
