@@ -23,7 +23,7 @@ from tui_agent.text.surrogates import safe_surrogates
 from tui_agent.vocabulary.errors import NotFoundError
 from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import SessionRecord, SessionSummary
-from tui_agent.vocabulary.states import Phase
+from tui_agent.vocabulary.states import DoneReason, Phase
 
 CHANGEABLE = frozenset(
     {
@@ -216,7 +216,9 @@ _SUMMARY = """
         > coalesce((SELECT max(seq) FROM messages m
             WHERE m.session_id = s.id AND m.origin = 'tool_results'), 0) AS has_open_batch,
         coalesce((SELECT t.reason IS NULL FROM turns t WHERE t.session_id = s.id
-            ORDER BY t.number DESC LIMIT 1), 0) AS is_cut
+            ORDER BY t.number DESC LIMIT 1), 0) AS is_cut,
+        (SELECT t.reason FROM turns t WHERE t.session_id = s.id
+            ORDER BY t.number DESC LIMIT 1) AS last_reason
     FROM sessions s"""
 
 
@@ -270,6 +272,7 @@ def _summary(connection: sqlite3.Connection, row: sqlite3.Row) -> SessionSummary
         model=row["model"],
         provider=row["provider"],
         agent=row["agent"],
+        last_reason=None if row["last_reason"] is None else DoneReason(row["last_reason"]),
     )
 
 

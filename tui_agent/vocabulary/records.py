@@ -134,6 +134,8 @@ class SessionSummary:
     model: str = ""
     provider: str = ""
     agent: str = "main"
+    last_reason: DoneReason | None = None
+    """How its newest turn ended; `None` without one, or while it has not."""
 
 
 @dataclass(frozen=True, slots=True)

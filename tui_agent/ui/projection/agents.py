@@ -101,7 +101,7 @@ class AgentTree:
                 parent_id=child.parent_id or self._root_id,
                 depth=self._depth_below(child.parent_id),
                 phase=child.phase,
-                reason=DoneReason.MODEL_STOP if is_over else None,
+                reason=child.last_reason if is_over else None,
                 started=child.created,
                 ended=child.updated if is_over else None,
                 tokens=child.usage.total,
