@@ -98,7 +98,7 @@ def _measure_at_rest(terminal: Terminal, into: Figures) -> None:
 @pytest.mark.bench
 @pytest.mark.timeout(300)
 def test_start_echo_memory_and_idle_beside_the_floor(tmp_path: Path) -> None:
-    home, long_home = tmp_path / "home", tmp_path / "long"
+    home, long_home = tmp_path / "short", tmp_path / "long"
     home.mkdir()
     long_home.mkdir()
     asyncio.run(store_long_session(long_home, long_home / "data" / "data" / "sessions.db"))

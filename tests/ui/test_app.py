@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.ui import scenes
-from tests.ui.driving import running, settle, until
+from tests.ui.driving import make_app, running, settle, until
 from tests.ui.fake_workspace import FakeWorkspace
 from tui_agent.ui.app import TuiAgentApp
 from tui_agent.ui.arrangement import Pane
@@ -193,6 +193,18 @@ async def test_escape_interrupts_and_with_open_asks_only_at_the_second_key() -> 
         assert "1 open ask will be cancelled" in app.workspace.status.plain
         await pilot.press("escape")
         await until(pilot, lambda: bool(workspace.asked("interrupt")))
+
+
+async def test_what_is_typed_before_the_session_is_open_stays() -> None:
+    workspace = scenes.busy_workspace()
+    app = make_app(workspace, start=SHOP)
+    async with app.run_test() as pilot:
+        app.workspace.composer.set_text("early")
+        await until(pilot, lambda: app.state.shown is not None)
+        await settle(pilot)
+        assert app.workspace.composer.text == "early"
+        if app._bridge is not None:
+            await app._bridge.close()
 
 
 async def test_a_turn_that_only_waits_for_a_person_can_be_interrupted() -> None:

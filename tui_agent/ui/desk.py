@@ -372,8 +372,12 @@ class Desk:
     async def show(self, session: SessionView) -> None:
         """Show a session that is open."""
         await self.keep_place()
+        early = self._screen.composer.text if self._state.shown_id is None else ""
         self._state.shown_id = session.id
         self._screen.show_session(session)
+        if early:  # typed while the first session was still opening
+            kept = f"{session.draft}\n{early}" if session.draft else early
+            self._screen.composer.set_text(kept)
         self.go_to_composer()
 
     async def _new(self) -> None:
