@@ -60,8 +60,8 @@ CHILD_TASKS = (
 )
 
 SHELL = (
-    "Last, a shell command. Commands are taken apart before they are judged, and one that nothing "
-    "allows yet asks first. “Always” shows you the exact rule that it would store."
+    "Last, a shell command. One that no rule allows asks first and is shown whole. “Always” shows "
+    "you the exact rule that it would store."
 )
 
 SUMMARY = (
