@@ -27,7 +27,8 @@ async def take_snapshot(
 
     The event number is taken before the rows are read: a row that is committed in between may be
     told again by its event, which consumers know by its id, but none is missed. The reply that
-    streams is that of the same moment: its row is up to a second older than its events.
+    streams here is that of the same moment and never its row, which may be older than the event
+    number or newer; the row speaks of sessions that another process runs.
     """
     seq = bus.seq
     live = runners.get(session_id)
@@ -49,7 +50,7 @@ async def take_snapshot(
         turns=await store.turns(session_id),
         children=await _children(store, session_id, runners),
         queue=await store.queue(session_id),
-        partial=streamed or await store.partial(session_id),
+        partial=streamed if live is not None else await store.partial(session_id),
         draft=await store.draft(session_id),
         view=await store.view(session_id),
         phase=phase,
