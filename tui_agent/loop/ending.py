@@ -54,6 +54,7 @@ async def end_turn(turn: Turn) -> None:
 
 async def _store_end(turn: Turn) -> None:
     await cancel_calls(turn)
+    await turn.services.decisions.catch_up()
     if turn.reply is not None:
         await _store_cut_reply(turn)
     batch = await load_batch(turn)

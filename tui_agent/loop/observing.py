@@ -17,6 +17,7 @@ from tui_agent.vocabulary.states import DoneReason, LoopState
 
 async def observe(turn: Turn, batch: Batch) -> LoopState:
     """Close `batch` and decide where the turn goes."""
+    await turn.services.decisions.catch_up()
     runs = await to_its_end(
         close_batch(
             turn.store,

@@ -68,6 +68,14 @@ class Presence(Protocol):
         ...
 
 
+class ForeignDecisions(Protocol):
+    """Decisions that other processes took about calls of this one."""
+
+    async def catch_up(self) -> None:
+        """Tell those that nobody here has told yet; before a batch is answered or a turn ends."""
+        ...
+
+
 class Grants(Protocol):
     """What a person has allowed so far, for this session or always."""
 
@@ -104,6 +112,7 @@ class TurnServices:
     grants: Grants
     steering: Steering
     presence: Presence
+    decisions: ForeignDecisions
     spill_folder: Path
     environment: dict[str, str]
     retry: RetryPolicy

@@ -46,6 +46,7 @@ class Watch:
         self._hear = hear
         self._open: dict[str, PendingItem] = {}
         self._has_open = asyncio.Event()
+        self._looking = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -86,12 +87,19 @@ class Watch:
                 newest = await self._store.data_version()
                 if newest != version:
                     version = newest
-                    await self._look()
+                    await self.look()
             except UserError as error:
                 log.warning("decisions of other processes cannot be seen: %s", error)
             await asyncio.sleep(LOOK_SECONDS)
 
+    async def look(self) -> None:
+        """Tell now what others decided. Each is told once, however many look."""
+        async with self._looking:
+            await self._look()
+
     async def _look(self) -> None:
+        if not self._open:
+            return
         still_open = {item.pending_id for item in await self._store.pending()}
         gone = [item for key, item in self._open.items() if key not in still_open]
         entries: dict[str, PendingEntry] = {}

@@ -88,6 +88,7 @@ class Workspace:
             grants=self,
             steering=self,
             presence=self,
+            decisions=self,
             spill_folder=config.loaded.paths.spill,
             environment=child_environment(config.environ),
             retry=DEFAULT_POLICY,
@@ -386,6 +387,10 @@ class Workspace:
         """The oldest queued message that does not wait for the turn's end."""
         queue = await self.store.queue(session_id)
         return next((message for message in queue if not message.after_turn), None)
+
+    async def catch_up(self) -> None:
+        """Tell what other processes decided and nobody here has told yet."""
+        await self._watch.look()
 
     async def queue_changed(self, session_id: str) -> None:
         """A queued message was delivered."""
