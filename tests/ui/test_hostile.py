@@ -157,3 +157,12 @@ async def test_pasted_text_brings_no_control_characters() -> None:
         await settle(pilot)
         assert_inert(app)
         assert app.workspace.composer.text.count("second") == 1
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
+async def test_every_pasted_line_arrives_whatever_ends_it(line_end: str) -> None:
+    """Terminals and multiplexers commonly send carriage returns for the lines of a paste."""
+    async with running(FakeWorkspace()) as (app, pilot):
+        app.workspace.composer.post_message(Paste(line_end.join(("first", "second", "third"))))
+        await settle(pilot)
+        assert app.workspace.composer.text == "first\nsecond\nthird"

@@ -102,10 +102,12 @@ class Composer(TextArea):
         await super()._on_key(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """What is pasted may come from anywhere: controls are left out before it is drawn."""
+        """What is pasted may come from anywhere: controls are left out before it is drawn. In a
+        paste a carriage return ends a line; in output it would overwrite one."""
         event.stop()
         event.prevent_default()
-        await super()._on_paste(events.Paste(prose(event.text)))
+        text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        await super()._on_paste(events.Paste(prose(text)))
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Tell of changes by the person only."""
