@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual import events
 
 from tests.ui import scenes
 from tests.ui.driving import make_app, running, settle, until
@@ -193,6 +194,29 @@ async def test_escape_interrupts_and_with_open_asks_only_at_the_second_key() -> 
         assert "1 open ask will be cancelled" in app.workspace.status.plain
         await pilot.press("escape")
         await until(pilot, lambda: bool(workspace.asked("interrupt")))
+
+
+async def test_keys_of_one_burst_keep_their_order() -> None:
+    workspace = FakeWorkspace()
+    async with running(workspace) as (app, pilot):
+        composer = app.workspace.composer
+        for key, character in (("a", "a"), ("ctrl+j", "\n"), ("b", "b"), ("enter", "\r")):
+            app.post_message(events.Key(key, character))
+        await until(pilot, lambda: bool(workspace.asked("submit")))
+        assert workspace.asked("submit")[0][2] == "a\nb"
+        assert composer.text == ""
+
+
+async def test_a_mistyped_command_is_not_sent_to_the_model() -> None:
+    workspace = FakeWorkspace()
+    async with running(workspace) as (app, pilot):
+        await pilot.press(*"/nonsense", "enter")
+        await until(pilot, lambda: bool(app._notifications))
+        assert [each.message for each in app._notifications] == [
+            "No command /nonsense · / lists them"
+        ]
+        assert app.workspace.composer.text == "/nonsense"
+        assert workspace.asked("submit") == []
 
 
 async def test_what_is_typed_before_the_session_is_open_stays() -> None:

@@ -20,7 +20,7 @@ from textual.timer import Timer
 
 from tui_agent.ui.asking import Asker
 from tui_agent.ui.bridge import Bridge
-from tui_agent.ui.commands import BY_ID, COMMANDS, Command, parse_slash
+from tui_agent.ui.commands import BY_ID, COMMANDS, Command, mistyped, parse_slash
 from tui_agent.ui.desk import Desk
 from tui_agent.ui.dialogs.approval import ApprovalDialog
 from tui_agent.ui.dialogs.picker import Picker
@@ -159,6 +159,10 @@ class TuiAgentApp(App[int]):
         event.stop()
         self.workspace.say("")
         named = parse_slash(event.text)
+        if (name := mistyped(event.text)) is not None:
+            self.workspace.composer.set_text(event.text)
+            self._say(f"No command /{name} · / lists them", True)
+            return
         if named is None:
             self.desk.submit(event.text, after_turn=event.after_turn)
             return

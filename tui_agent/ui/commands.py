@@ -305,6 +305,14 @@ def parse_slash(text: str) -> tuple[Command, str] | None:
     return None if command is None else (command, rest.strip())
 
 
+def mistyped(text: str) -> str | None:
+    """The name in a text that can only be meant as a command and is none: one word behind a slash,
+    without a further slash as a path would have."""
+    name = text[1:].strip()
+    is_word = text.startswith("/") and name.replace("-", "").isalpha()
+    return name if is_word and name not in BY_SLASH else None
+
+
 def completions(text: str) -> tuple[Command, ...]:
     """The commands whose slash name begins as `text` does; none when it is no command name."""
     if not text.startswith("/") or any(blank in text for blank in " \n\t"):

@@ -6,10 +6,7 @@ listens to `Changed`.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
@@ -25,11 +22,6 @@ class Composer(TextArea):
 
     # Enter is taken in `_on_key`. As a priority binding it would overtake the letters before it:
     # over a slow line they arrive together, and the prompt would go without its end.
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("alt+enter", "send(True)", "Send after the turn", show=False),
-        Binding("shift+enter,ctrl+j", "newline", "New line", show=False),
-    ]
-
     class Sent(Message):
         """The person sends `text`."""
 
@@ -87,10 +79,16 @@ class Composer(TextArea):
             super().action_cursor_down(select)
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.key == "enter":
+        # As keys and not as bindings, which would overtake the letters typed before them.
+        if event.key in ("enter", "alt+enter"):
             event.stop()
             event.prevent_default()
-            self.action_send()
+            self.action_send(after_turn=event.key == "alt+enter")
+            return
+        if event.key in ("shift+enter", "ctrl+j"):
+            event.stop()
+            event.prevent_default()
+            self.action_newline()
             return
         if event.key == "tab":
             found = completions(self.text)
