@@ -214,3 +214,14 @@ async def test_doctor_says_what_is_missing_and_what_to_type(
     async with place.opened() as desk:
         lines = {check.name: check for check in await desk.workspace.doctor()}
         assert lines["model"].ok is False
+
+
+async def test_the_model_of_a_new_session_can_always_be_picked_again(place: Place) -> None:
+    place.environ |= {
+        "TUI_AGENT_PROVIDER": "anthropic",
+        "TUI_AGENT_API_KEY": "k",
+        "TUI_AGENT_MODEL": "a-model-nobody-lists",
+    }
+    async with place.opened() as desk:
+        usual = (await desk.session()).model
+        assert (await desk.workspace.models())[0].choice == usual

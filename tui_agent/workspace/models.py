@@ -112,8 +112,10 @@ class ModelBroker:
             log.info("the model was not prepared: %s", error)
 
     async def offered(self) -> tuple[OfferedModel, ...]:
-        """Everything that could be picked now, the demo last."""
-        offered = [
+        """Everything that could be picked now: what a new session gets first, the demo last."""
+        usual = self.default_choice()
+        offered = [self._offer(usual.provider, usual.model, usual.base_url)] if usual.model else []
+        offered += [
             self._offer(provider, model)
             for provider in providers_with_key(self._environ)
             for model in CATALOGUE.get(provider, {})
@@ -140,8 +142,8 @@ class ModelBroker:
         variable = _ADDRESS_VARIABLES.get(choice.provider, "")
         return self._environ.get(variable, "").strip() or None
 
-    def _offer(self, provider: str, model: str) -> OfferedModel:
-        choice = ModelChoice(provider, model)
+    def _offer(self, provider: str, model: str, base_url: str | None = None) -> OfferedModel:
+        choice = ModelChoice(provider, model, base_url)
         facts = self.facts(choice)
         price = ""
         if facts.price_input is not None and facts.price_output is not None:
