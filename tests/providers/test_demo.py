@@ -174,6 +174,54 @@ async def test_later_prompts_say_how_to_connect_and_tour_starts_again() -> None:
     assert len({call.id for call in session.calls}) == len(session.calls)
 
 
+@pytest.mark.parametrize(
+    ("answer", "after_the_question"),
+    [
+        ("Permissions", ["Write", "Bash"]),
+        ("Subagents", ["Task", "Task"]),
+        ("Everything", ["Write", "Task", "Task", "Bash"]),
+        ("something else", ["Write", "Task", "Task", "Bash"]),
+    ],
+)
+async def test_the_answer_decides_what_is_shown(answer: str, after_the_question: list[str]) -> None:
+    def decide(call: ToolUseBlock) -> ToolResultBlock:
+        if call.name != "AskUserQuestion":
+            return ok(call)
+        asked = call.input["questions"][0]["question"]
+        text = f'The person answered:\n"{asked}": {answer}'
+        return ToolResultBlock(call.id, (TextBlock(text),))
+
+    session = Session(decide=decide)
+    said = await session.prompt("hello")
+    assert [call.name for call in session.calls] == [*ORDER[:3], *after_the_question]
+    assert "That was the tour" in said
+
+
+async def test_it_tells_what_was_written_and_not_what_it_had_proposed() -> None:
+    def decide(call: ToolUseBlock) -> ToolResultBlock:
+        if call.name != "Write":
+            return ok(call)
+        return ToolResultBlock(call.id, (TextBlock("Created edited-by-hand.md (3 lines added)."),))
+
+    said = await Session(decide=decide).prompt("hello")
+    assert "Created edited-by-hand.md" in said
+    assert DEMO_FILE not in said
+
+
+async def test_a_listing_that_was_cut_is_counted_whole() -> None:
+    names = "\n".join(f"file{number}.md" for number in range(100))
+
+    def decide(call: ToolUseBlock) -> ToolResultBlock:
+        if call.name != "Glob":
+            return ok(call)
+        note = "[1,234 files match; 100 are shown. Narrow the pattern.]"
+        return ToolResultBlock(call.id, (TextBlock(f"{names}\n{note}"),))
+
+    said = await Session(decide=decide).prompt("hello")
+    assert "| 1,234 |" in said
+    assert "and 1,228 more" in said
+
+
 async def test_a_file_left_from_an_earlier_tour_is_read_before_it_is_written() -> None:
     def decide(call: ToolUseBlock) -> ToolResultBlock:
         return ToolResultBlock(call.id, (TextBlock(f"README.md\n{DEMO_FILE}"),))

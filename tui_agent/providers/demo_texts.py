@@ -25,13 +25,16 @@ SUMMARY_HEADING = "## What is here"
 
 ASK = "Now a question, as an agent asks it when only you can know the answer."
 
+PERMISSIONS = "Permissions"
+SUBAGENTS = "Subagents"
+
 QUESTION: Mapping[str, Any] = {
-    "question": "What would you like to see most?",
+    "question": "What would you like to see?",
     "header": "Tour",
     "multiSelect": False,
     "options": [
-        {"label": "Permissions", "description": "How a change to a file waits for your yes"},
-        {"label": "Subagents", "description": "Two agents at work side by side"},
+        {"label": PERMISSIONS, "description": "How a change to a file waits for your yes"},
+        {"label": SUBAGENTS, "description": "Two agents at work side by side"},
         {"label": "Everything", "description": "The whole tour, one step after the other"},
     ],
 }
@@ -60,7 +63,7 @@ CHILD_TASKS = (
 )
 
 SHELL = (
-    "Last, a shell command. One that no rule allows asks first and is shown whole. “Always” shows "
+    "Now a shell command. One that no rule allows asks first and is shown whole. “Always” shows "
     "you the exact rule that it would store."
 )
 
@@ -126,8 +129,7 @@ def remark(words: str) -> str:
 def other_prompt(words: str) -> str:
     """On a prompt outside the tour."""
     return f"""\
-This is still the demo, so nobody understood “{_short(words)}”. A model would now read it together \
-with the folder's instructions, look at the files that matter, and propose or make changes, asking \
+This is still the demo, so nobody understood “{_short(words)}”. A model would now look at the files that matter, and propose or make changes, asking \
 you where it has to.
 
 {CONNECT}
@@ -140,11 +142,11 @@ def read(path: str) -> str:
     return f"I open `{_code(path)}`, as it probably says what this folder is about."
 
 
-def findings(entries: Sequence[str], path: str, excerpt: str) -> str:
-    """The summary of what the first two calls brought."""
+def findings(entries: Sequence[str], found: int, path: str, excerpt: str) -> str:
+    """The summary of what the first two calls brought; `found` may be more than `entries`."""
     shown = "\n".join(f"- `{_code(entry)}`" for entry in entries[:6]) or "- nothing that I can see"
-    more = f"\n- … and {len(entries) - 6} more" if len(entries) > 6 else ""
-    rows = f"| entries in the folder | {len(entries)} |"
+    more = f"\n- … and {found - len(entries[:6]):,} more" if found > len(entries[:6]) else ""
+    rows = f"| files at the top of the folder | {found:,} |"
     quoted = ""
     if path:
         lines = excerpt.splitlines()
@@ -167,10 +169,13 @@ def answered(result: str, *, worked: bool) -> str:
     return f"Thank you. Your answer came back to me like any result:\n\n> {_short(result, 160)}"
 
 
-def wrote(path: str, result: str, *, worked: bool, was_denied: bool) -> str:
+def wrote(result: str, *, worked: bool, was_denied: bool) -> str:
     """On the outcome of the approval to write."""
     if worked:
-        return f"The file is there: `{_code(path)}`. Exactly what was allowed was written."
+        return (
+            "Exactly what you allowed was written. "
+            f"What I was told: “{_short(result.partition(chr(10))[0], 160)}”"
+        )
     if was_denied:
         return f"You said no, so nothing was written. What I was told: “{_short(result, 160)}”"
     return f"The file was not written. What I was told: “{_short(result, 160)}”"

@@ -180,10 +180,7 @@ def _comments(scene: _Scene) -> list[str]:
         case "AskUserQuestion":
             comments.append(texts.answered(last.text, worked=last.worked))
         case "Write":
-            path = str(last.call.input.get("file_path", DEMO_FILE))
-            comments.append(
-                texts.wrote(path, last.text, worked=last.worked, was_denied=last.was_denied)
-            )
+            comments.append(texts.wrote(last.text, worked=last.worked, was_denied=last.was_denied))
         case "Task":
             comments.append(texts.reported([done.text for done in scene.all("Task")]))
         case "Bash":
@@ -220,8 +217,14 @@ def _ask(scene: _Scene) -> DemoReply | None:
     return DemoReply(texts.ASK, (PlannedCall("AskUserQuestion", {"questions": [texts.QUESTION]}),))
 
 
+def _wants_only(scene: _Scene, topic: str) -> bool:
+    """Whether the tour's question was answered with `topic`."""
+    asked = scene.last("AskUserQuestion")
+    return asked is not None and asked.worked and topic in asked.text
+
+
 def _write(scene: _Scene) -> DemoReply | None:
-    if scene.last("Write") or "Write" not in scene.tools:
+    if scene.last("Write") or "Write" not in scene.tools or _wants_only(scene, texts.SUBAGENTS):
         return None
     call = PlannedCall("Write", {"file_path": DEMO_FILE, "content": texts.DEMO_FILE_CONTENT})
     listing = scene.last("Glob")
@@ -233,7 +236,7 @@ def _write(scene: _Scene) -> DemoReply | None:
 
 
 def _delegate(scene: _Scene) -> DemoReply | None:
-    if scene.last("Task") or "Task" not in scene.tools:
+    if scene.last("Task") or "Task" not in scene.tools or _wants_only(scene, texts.PERMISSIONS):
         return None
     calls = tuple(
         PlannedCall(
@@ -250,7 +253,7 @@ def _delegate(scene: _Scene) -> DemoReply | None:
 
 
 def _shell(scene: _Scene) -> DemoReply | None:
-    if scene.last("Bash") or "Bash" not in scene.tools:
+    if scene.last("Bash") or "Bash" not in scene.tools or _wants_only(scene, texts.SUBAGENTS):
         return None
     call = PlannedCall("Bash", {"command": "ls -la | head", "description": "List this folder"})
     return DemoReply(texts.SHELL, (call,))
@@ -268,16 +271,22 @@ _STEPS: tuple[Callable[[_Scene], DemoReply | None], ...] = (
 
 def _findings(scene: _Scene) -> str:
     listing, reading = scene.last("Glob"), scene.last("Read")
-    entries = listed(listing.text) if listing is not None and listing.worked else []
+    text = listing.text if listing is not None and listing.worked else ""
     path = str(reading.call.input.get("file_path", "")) if reading is not None else ""
     excerpt = reading.text if reading is not None and reading.worked else ""
-    return texts.findings(entries, path, excerpt)
+    return texts.findings(listed(text), number_found(text), path, excerpt)
 
 
 def listed(text: str) -> list[str]:
     """The entries in the result of a search for files: one a line, notes left out."""
     lines = (line.strip() for line in text.splitlines())
     return [line for line in lines if re.fullmatch(r"[^\s(\[:].*[^\s:.)\]]", line)]
+
+
+def number_found(text: str) -> int:
+    """How many files a search found; its note tells when it shows fewer."""
+    noted = re.search(r"^\[([\d,]+) files match", text, re.MULTILINE)
+    return int(noted[1].replace(",", "")) if noted else len(listed(text))
 
 
 def file_to_read(text: str) -> str | None:
