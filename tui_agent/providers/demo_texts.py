@@ -129,8 +129,8 @@ def remark(words: str) -> str:
 def other_prompt(words: str) -> str:
     """On a prompt outside the tour."""
     return f"""\
-This is still the demo, so nobody understood “{_short(words)}”. A model would now look at the files \
-that matter, and propose or make changes, asking you where it has to.
+This is still the demo, so nobody understood “{_short(words)}”. A model would now look at the \
+files that matter, and propose or make changes, asking you where it has to.
 
 {CONNECT}
 
