@@ -50,7 +50,11 @@ def test_blank_text_and_empty_messages_are_left_out() -> None:
 
 
 def test_thinking_without_text_is_kept_when_it_is_signed_or_redacted() -> None:
-    kept: tuple[Block, ...] = (ThinkingBlock("", "sig"), ThinkingBlock("", None, "data"))
+    kept: tuple[Block, ...] = (
+        ThinkingBlock("", "sig"),
+        ThinkingBlock("", None, "data"),
+        ThinkingBlock(" ", provider_data={"thinking_field": "reasoning_content"}),
+    )
     sent = project(numbered(user("a"), model(*kept, ThinkingBlock(" "), "b"))).messages
     assert sent[1].blocks == (*kept, TextBlock("b"))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -170,15 +171,87 @@ async def test_a_call_without_a_name_is_kept_under_one(server: FixtureServer) ->
     assert tool_uses(end.blocks)[0].name == "unnamed_tool"
 
 
+def nested(levels: int) -> str:
+    return '{"a":' * levels + "1" + "}" * levels
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
-    [('{"a": ', "not valid JSON"), ("[1]", "list"), ("null", "NoneType"), ("[" * 9999, "JSON")],
+    [
+        ('{"a": ', "not valid JSON"),
+        ("[1]", "list"),
+        ("null", "NoneType"),
+        ("[" * 9999, "JSON"),
+        ('{"a": NaN}', "NaN is no JSON number"),
+        ('{"a": [-Infinity]}', "-Infinity is no JSON number"),
+        ('{"a": 1e999}', "1e999 is too large"),
+        ('{"a": -1e999}', "too large"),
+        (nested(65), "nested too deeply"),
+        (nested(800), "nested too deeply"),
+        (nested(200_000), "JSON"),
+    ],
+    ids=lambda value: str(value)[:20],
 )
 def test_arguments_that_cannot_be_used_are_a_problem_in_words(arguments: str, word: str) -> None:
     value, problem = parse_arguments(arguments)
     assert value == {}
     assert problem is not None
     assert word in problem
+
+
+def test_arguments_that_are_odd_and_yet_good() -> None:
+    assert parse_arguments('{"a": 1e308, "b": -0.0}') == ({"a": 1e308, "b": -0.0}, None)
+    value, problem = parse_arguments(nested(64))
+    assert problem is None
+    assert json.dumps(value, separators=(",", ":")) == nested(64)
+
+
+async def test_arguments_that_came_parsed_are_judged_like_text(server: FixtureServer) -> None:
+    for value in ({"a": float("nan")}, json.loads(nested(100))):
+        block = {"type": "tool_use", "id": "c", "name": "Read", "input": value}
+        _, end = await messages(server, [(block, [])])
+        assert tool_uses(end.blocks)[0].input == {}
+        assert tool_uses(end.blocks)[0].problem
+        _, end = await chat(server, [fragment("Read", value, index=0, id="c")])
+        assert tool_uses(end.blocks)[0].input == {}
+        assert tool_uses(end.blocks)[0].problem
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-1e999"])
+async def test_a_number_that_json_lacks_never_reaches_the_next_request(
+    server: FixtureServer, number: str
+) -> None:
+    _, end = await chat(server, [fragment("Read", f'{{"a": {number}}}', index=0, id="c")])
+    stored = ToolUseBlock("old", "Read", {"a": float(number)})  # by an earlier version
+    history = (
+        HELLO,
+        RequestMessage("assistant", (*end.blocks, stored), "compatible", "m"),
+        RequestMessage("user", (ToolResultBlock("c", ()), ToolResultBlock("old", ()))),
+    )
+    request = ModelRequest("m", (), history, ())
+    await chat(server, [{"content": "x"}], request=request)
+    assert "NaN" not in json.dumps(server.asked[-1].body)
+    await messages(server, [({"type": "text", "text": "x"}, [])], request)
+    uses = [b for b in server.asked[-1].body["messages"][1]["content"] if b["type"] == "tool_use"]
+    assert [use["input"] for use in uses] == [{}, {"a": None}]
+
+
+@pytest.mark.parametrize("said", ["", " \n"])
+async def test_reasoning_that_was_there_and_empty_is_told_again(
+    server: FixtureServer, said: str
+) -> None:
+    deltas = [{"reasoning_content": said}, fragment("Read", "{}", index=0, id="c")]
+    _, end = await chat(server, deltas)
+    history = (
+        HELLO,
+        RequestMessage("assistant", end.blocks, "compatible", "m"),
+        RequestMessage("user", (ToolResultBlock("c", ()),)),
+    )
+    request = ModelRequest("m", (), history, ())
+    await chat(server, [{"content": "x"}], request=request)
+    assert server.asked[-1].body["messages"][1]["reasoning_content"] == said
+    await chat(server, [{"content": "x"}], request=replace(request, model="another"))
+    assert "reasoning_content" not in server.asked[-1].body["messages"][1]
 
 
 @pytest.mark.parametrize("finish", ["length", "content_filter", "model_context_window_exceeded"])

@@ -127,7 +127,8 @@ def _sendable(blocks: Iterable[Block]) -> Iterable[Block]:
                 if block.text.strip():
                     yield block
             case ThinkingBlock():
-                if block.text.strip() or block.signature or block.redacted:
+                # blank reasoning may be what its maker wants to see again
+                if block.text.strip() or block.signature or block.redacted or block.provider_data:
                     yield block
             case ToolResultBlock():
                 content = tuple(

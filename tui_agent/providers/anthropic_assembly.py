@@ -24,7 +24,7 @@ from tui_agent.providers.wire_values import (
     call_name,
     fresh_call_id,
     parse_arguments,
-    sound_json,
+    taken_arguments,
 )
 from tui_agent.vocabulary.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from tui_agent.vocabulary.messages import StopReason
@@ -204,6 +204,7 @@ def _call(part: _Part, stop: StopReason, *, is_last: bool) -> ToolUseBlock:
         return ToolUseBlock(part.id, part.name, {}, CUT_PROBLEM)
     arguments = part.text.text
     if not arguments.strip():
-        return ToolUseBlock(part.id, part.name, sound_json(part.input))
-    value, problem = parse_arguments(arguments)
+        value, problem = taken_arguments(part.input)
+    else:
+        value, problem = parse_arguments(arguments)
     return ToolUseBlock(part.id, part.name, value, problem)

@@ -8,7 +8,6 @@ the word at the end.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -25,6 +24,7 @@ from tui_agent.providers.wire_values import (
     CUT_PROBLEM,
     STOPPED_PROBLEM,
     GrowingText,
+    arguments_text,
     call_name,
     fresh_call_id,
     parse_arguments,
@@ -83,6 +83,7 @@ class ChatAssembly:
         self._text = GrowingText()
         self._thinking = GrowingText()
         self._thinking_field: str | None = None
+        self._empty_thinking_field: str | None = None
         self._message_extra: dict[str, Any] = {}
         self._calls: list[_Call] = []
         self._finish = ""
@@ -128,10 +129,13 @@ class ChatAssembly:
             yield TextPiece(shown)
 
     def _delta_thinking(self, delta: Any) -> Iterator[StreamItem]:
-        # some servers send the same text under both names: the first one seen holds
+        # some servers send the same text under both names: the first one with text in it holds
         for field in (self._thinking_field,) if self._thinking_field else _THINKING_FIELDS:
             piece = getattr(delta, field, None)
-            shown = self._thinking.add(piece) if isinstance(piece, str) else ""
+            if not isinstance(piece, str):
+                continue
+            self._empty_thinking_field = self._empty_thinking_field or field
+            shown = self._thinking.add(piece)
             if shown:
                 self._thinking_field = field
                 yield ThinkingPiece(shown)
@@ -146,11 +150,8 @@ class ChatAssembly:
         extra = (getattr(fragment, "model_extra", None) or {}).get("extra_content")
         if isinstance(extra, Mapping):
             call.extra["extra_content"] = dict(extra)
-        arguments = getattr(function, "arguments", None) or ""
-        if not isinstance(arguments, str):
-            arguments = json.dumps(arguments)
         already = call.arguments.text if not call.id else ""
-        shown = call.arguments.add(arguments)
+        shown = call.arguments.add(arguments_text(getattr(function, "arguments", None)))
         if call.id:
             if shown:
                 yield ToolInputPiece(call.id, call.name, shown)
@@ -223,6 +224,9 @@ class ChatAssembly:
         if self._thinking.text:
             data = {THINKING_FIELD: self._thinking_field}
             blocks.append(ThinkingBlock(self._thinking.text, provider_data=data))
+        elif self._empty_thinking_field is not None:
+            # there was no reasoning, and who said so wants to hear it again
+            self._message_extra[self._empty_thinking_field] = ""
         if self._text.text:
             blocks.append(TextBlock(self._text.text))
         blocks += [self._finished(call, stop) for call in self._calls]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import secrets
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from tui_agent.vocabulary.blocks import Json, JsonObject
 
@@ -22,6 +23,9 @@ CUT_PROBLEM = (
 STOPPED_PROBLEM = "The response was stopped by a filter or a refusal, so this call was not run."
 _UNNAMED = "unnamed_tool"
 _MAX_SHOWN_ARGUMENTS = 200
+_MAX_DEPTH = 64
+"""Levels of a call's arguments. Far more than any tool wants, and so few that whatever walks
+through a history, here or at a provider, has the stack for it."""
 
 
 def sound_text(text: str) -> str:
@@ -36,9 +40,12 @@ def sound_text(text: str) -> str:
 
 
 def sound_json(value: Json) -> Json:
-    """`value` with `sound_text` applied to every string and key in it."""
+    """`value` as every JSON encoder takes it: with `sound_text` applied to every string and key,
+    and null for a number that is not finite, which JSON has no word for."""
     if isinstance(value, str):
         return sound_text(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {sound_text(str(key)): sound_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -75,19 +82,70 @@ class GrowingText:
 def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
     """The arguments of a call and, when they cannot be used, the problem in words for the model.
 
-    No text at all means no arguments.
+    No text at all means no arguments. Stricter than Python's own parser, which takes numbers that
+    no provider takes back: NaN, Infinity, and those that are too large for a float.
     """
     if not text.strip():
         return {}, None
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        shown = text[:_MAX_SHOWN_ARGUMENTS]
-        return {}, f"The arguments of this call are not valid JSON ({error}): {sound_text(shown)}"
-    if not isinstance(value, dict):
+        return {}, _not_json(str(error), text)
+    return taken_arguments(value)
+
+
+def taken_arguments(value: object) -> tuple[dict[str, Any], str | None]:
+    """As `parse_arguments`, for arguments that came as a parsed value."""
+    if not isinstance(value, Mapping):
         kind = type(value).__name__
         return {}, f"The arguments of this call must be a JSON object, but they are a {kind}."
-    return sound_json(value), None
+    problem = _problem_inside(value)
+    if problem is not None:
+        return {}, problem
+    return dict(sound_json(value)), None
+
+
+def arguments_text(arguments: object) -> str:
+    """A piece of a call's arguments as text; some servers send a whole object in its place."""
+    if isinstance(arguments, str) or arguments is None:
+        return arguments or ""
+    try:
+        return json.dumps(arguments)
+    except RecursionError:
+        return "(nested too deeply)"
+
+
+def _problem_inside(value: object) -> str | None:
+    """What makes a parsed value unusable. It goes level by level: recursion is what it guards."""
+    level = [value]
+    for _ in range(_MAX_DEPTH + 1):
+        if any(isinstance(item, float) and not math.isfinite(item) for item in level):
+            return "The arguments of this call hold a number that is not finite."
+        level = [
+            inner
+            for item in level
+            if isinstance(item, Mapping | list)
+            for inner in (item.values() if isinstance(item, Mapping) else item)
+        ]
+        if not level:
+            return None
+    return f"The arguments of this call are nested too deeply: {_MAX_DEPTH} levels are taken."
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text[:40]} is too large")
+    return number
+
+
+def _not_json(why: str, text: str) -> str:
+    shown = sound_text(text[:_MAX_SHOWN_ARGUMENTS])
+    return f"The arguments of this call are not valid JSON ({why}): {shown}"
 
 
 def fresh_call_id(wanted: str | None, taken: Collection[str]) -> str:
@@ -119,4 +177,5 @@ def id_for_wire(call_id: str, *, longest: int) -> str:
 
 def arguments_for_wire(value: JsonObject) -> str:
     """A call's input as JSON text: compact, and the same bytes for the same value."""
-    return json.dumps(sound_json(value), ensure_ascii=False, separators=(",", ":"))
+    sound = sound_json(value)
+    return json.dumps(sound, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
