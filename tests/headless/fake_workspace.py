@@ -217,6 +217,9 @@ class FakeWorkspace:
         self.calls.append(("interrupt", session_id))
         self.play(self.on_interrupt)
 
+    async def retry_now(self, session_id: str) -> None:
+        self.calls.append(("retry_now", session_id))
+
     async def decide(self, pending_id: str, decision: Decision) -> DecideResult:
         self.calls.append(("decide", pending_id, decision))
         found = next((item for item in self.items if item.pending_id == pending_id), None)

@@ -13,7 +13,7 @@ from tests.providers.fixture_server import Answer, FixtureServer
 from tui_agent.providers.base import ListedModel, ModelRequest, StreamEnd, StreamItem, TextPiece
 from tui_agent.providers.chat_completions import ChatClient
 from tui_agent.providers.presets import PRESETS
-from tui_agent.providers.retry import Attempt, CallItem, Retrying, call
+from tui_agent.providers.retry import DEFAULT_POLICY, Attempt, CallItem, Retrying, call
 from tui_agent.vocabulary.blocks import TextBlock
 from tui_agent.vocabulary.errors import RETRYABLE, ErrorClass, ProviderError
 from tui_agent.vocabulary.ids import Clock
@@ -98,7 +98,7 @@ async def test_a_failure_that_may_pass_is_tried_again_in_plain_sight(
     assert await run(client, time) == [
         Attempt(1),
         TextPiece("go"),
-        Retrying(1, 0.5, error),
+        Retrying(1, 0.5, error, of=DEFAULT_POLICY.attempts[error_class]),
         Attempt(2),
         TextPiece("go"),
         END,

@@ -180,6 +180,9 @@ class FakeWorkspace:
     async def interrupt(self, session_id: str) -> None:
         self.calls.append(("interrupt", session_id))
 
+    async def retry_now(self, session_id: str) -> None:
+        self.calls.append(("retry_now", session_id))
+
     async def decide(self, pending_id: str, decision: Decision) -> DecideResult:
         self.calls.append(("decide", pending_id, decision))
         if self.refuse_decision:

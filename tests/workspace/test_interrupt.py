@@ -143,6 +143,26 @@ async def test_while_waiting_to_try_again(place: Place, scripted: StartScripted,
         await takes_the_next_prompt(desk, session)
 
 
+async def test_a_wait_before_the_next_attempt_can_be_cut_short(
+    place: Place, scripted: StartScripted, wire: str
+) -> None:
+    fails = [Fail(529, headers={"retry-after": "50"})] * 2
+    server = await scripted(in_order([*fails, Reply([Say("As you wish.")])]))
+    place.speak(server, wire)
+    async with place.opened() as desk:
+        session = await desk.begin("hello")
+        seen = 0
+        told: list[tuple[int, int, float]] = []
+        for _ in range(2):
+            event = await desk.trace.next(ProviderRetry, after=seen)
+            seen = desk.trace.events.index(event) + 1
+            told.append((event.attempt, event.attempts, event.delay))
+            await desk.workspace.retry_now(session)
+        assert (await desk.rest(session)).text == "As you wish."
+        assert told == [(1, 10, 50.0), (2, 10, 50.0)]
+        await desk.workspace.retry_now(session)  # nothing waits: nothing happens
+
+
 async def test_in_a_compaction_the_history_is_kept(place: Place, scripted: StartScripted) -> None:
     server = await scripted(
         in_order(

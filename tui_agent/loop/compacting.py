@@ -15,6 +15,7 @@ from typing import Literal
 from tui_agent.context.budget import message_tokens, text_tokens
 from tui_agent.context.compaction import Cut, choose_cut, is_shorter, summary_request, summary_text
 from tui_agent.loop.turn import ModelAccess, Turn, TurnFailed, to_its_end
+from tui_agent.loop.waiting import RetryWait
 from tui_agent.providers.base import ModelRequest, StreamEnd
 from tui_agent.providers.retry import Attempt, Retrying, RetryPolicy, call
 from tui_agent.store import Store
@@ -25,7 +26,6 @@ from tui_agent.vocabulary.events import (
     MessageStored,
     PromptCompaction,
     ProviderComplete,
-    ProviderRetry,
     ProviderStarted,
 )
 from tui_agent.vocabulary.ids import Clock, new_id
@@ -45,6 +45,7 @@ class Compaction:
     store: Store
     access: ModelAccess
     retry: RetryPolicy
+    wait: RetryWait
     clock: Clock
     emit: Callable[[Event], None]
     trigger: CompactionTrigger
@@ -72,6 +73,7 @@ async def compact(turn: Turn) -> LoopState:
             store=turn.store,
             access=access,
             retry=turn.services.retry,
+            wait=turn.retry_wait,
             clock=turn.services.clock,
             emit=turn.emit,
             trigger=trigger,
@@ -154,7 +156,7 @@ def _failed(work: Compaction, usage: Usage, problem: str) -> Compacted:
 async def _summarise(work: Compaction, request: ModelRequest) -> StreamEnd:
     """Run the model call of a compaction; its text is not shown while it streams."""
     model_call_id = ""
-    items = call(work.access.client, request, policy=work.retry)
+    items = call(work.access.client, request, policy=work.retry, wait=work.wait)
     stop, usage = StopReason.ABORTED, Usage()
     try:
         async with aclosing(items):
@@ -163,15 +165,7 @@ async def _summarise(work: Compaction, request: ModelRequest) -> StreamEnd:
                     model_call_id = new_id("call")
                     work.emit(_started(work, model_call_id, item.number))
                 elif isinstance(item, Retrying):
-                    work.emit(
-                        ProviderRetry(
-                            model_call_id=model_call_id,
-                            attempt=item.attempt,
-                            delay=item.delay,
-                            message=item.error.message,
-                            error_class=item.error.error_class.value,
-                        )
-                    )
+                    work.emit(work.wait.announce(model_call_id, item))
                     model_call_id = ""
                 elif isinstance(item, StreamEnd):
                     stop, usage = item.stop_reason, item.usage

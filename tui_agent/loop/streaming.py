@@ -20,7 +20,6 @@ from tui_agent.vocabulary.events import (
     AssistantText,
     LoopDone,
     ProviderComplete,
-    ProviderRetry,
     ProviderStarted,
     TextDelta,
     ThinkingDelta,
@@ -62,7 +61,7 @@ async def _receive(turn: Turn) -> StreamEnd:
         raise RuntimeError("streaming without a prepared request")
     clock = turn.services.clock
     started = clock.monotonic()
-    items = call(access.client, request, policy=turn.services.retry)
+    items = call(access.client, request, policy=turn.services.retry, wait=turn.retry_wait)
     try:
         async with aclosing(items):
             async for item in items:
@@ -105,15 +104,7 @@ async def _withdraw(turn: Turn, item: Retrying) -> None:
     if turn.reply is None:
         return
     has_partial = bool(turn.reply.saved)
-    turn.emit(
-        ProviderRetry(
-            model_call_id=turn.reply.model_call_id,
-            attempt=item.attempt,
-            delay=item.delay,
-            message=item.error.message,
-            error_class=item.error.error_class.value,
-        )
-    )
+    turn.emit(turn.retry_wait.announce(turn.reply.model_call_id, item))
     turn.reply = None
     if has_partial:
         await turn.store.drop_partial(turn.session.id)

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from tui_agent.context.budget import cost
 from tui_agent.loop.settling import Place
+from tui_agent.loop.waiting import RetryWait
 from tui_agent.providers.base import ModelClient, ModelRequest, ToolSchema
 from tui_agent.providers.retry import RetryPolicy
 from tui_agent.rules.syntax import Rule, RuleSet, parse_rules
@@ -187,6 +188,7 @@ class Turn:
     stop: StopKind | None = None
     ended_by: Event | None = None
     wake: asyncio.Event = field(default_factory=asyncio.Event)
+    retry_wait: RetryWait = field(default_factory=RetryWait)
     work: asyncio.Task[None] | None = None
     outbox: Callable[[Event], None] = lambda _event: None
 

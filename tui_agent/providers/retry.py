@@ -32,11 +32,13 @@ class Attempt:
 @dataclass(frozen=True, slots=True)
 class Retrying:
     """Attempt number `attempt` failed with `error`; the next one begins after `delay` seconds.
-    Everything that the failed attempt yielded is void."""
+    Everything that the failed attempt yielded is void. `of` is how many attempts there will be if
+    all fail like this one."""
 
     attempt: int
     delay: float
     error: ProviderError
+    of: int
 
 
 _PATIENT = 10
@@ -106,7 +108,7 @@ async def call(
         bare = without_replay(request)
         if bare != request and may_refuse_replay(failure):
             request = bare
-            yield Retrying(number, 0.0, failure)
+            yield Retrying(number, 0.0, failure, of=number + 1)
             continue
         delay = _delay(failure, number, policy, chance)
         now = clock.monotonic()
@@ -118,7 +120,8 @@ async def call(
             raise failure
         if delay > policy.longest_asked:
             raise _asked_to_wait(failure, delay)
-        yield Retrying(number, delay, failure)
+        most = number + allowed - failures[failure.error_class]
+        yield Retrying(number, delay, failure, of=most)
         await wait(delay)
 
 

@@ -190,6 +190,10 @@ class Bridge:
         """See `WorkspaceApi`."""
         await self._ask(self._api.interrupt(session_id))
 
+    async def retry_now(self, session_id: str) -> None:
+        """See `WorkspaceApi`."""
+        await self._ask(self._api.retry_now(session_id))
+
     async def decide(self, pending_id: str, decision: Decision) -> DecideResult:
         """See `WorkspaceApi`."""
         return await self._ask(self._api.decide(pending_id, decision))

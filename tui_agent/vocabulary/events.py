@@ -207,7 +207,8 @@ class ProviderStarted(EventBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderRetry(EventBase):
-    """The call failed and will be tried again in `delay` seconds; its deltas are withdrawn."""
+    """The call failed and will be tried again in `delay` seconds; its deltas are withdrawn. It was
+    attempt number `attempt` of `attempts` at most; 0 is not known."""
 
     type: Literal["provider:retry"] = "provider:retry"
     model_call_id: str
@@ -215,6 +216,7 @@ class ProviderRetry(EventBase):
     delay: float
     message: str
     error_class: str
+    attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,6 +139,10 @@ class WorkspaceApi(Protocol):
         """End the foreground turn of this session and its foreground children."""
         ...
 
+    async def retry_now(self, session_id: str) -> None:
+        """End the wait before a failed model call is tried again; nothing when none waits."""
+        ...
+
     async def decide(self, pending_id: str, decision: Decision) -> DecideResult:
         """Answer an open item. The last answer of a batch lets the turn go on here and now."""
         ...

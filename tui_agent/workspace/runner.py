@@ -12,7 +12,6 @@ import logging
 from dataclasses import replace
 from typing import Protocol
 
-from tui_agent.loop.compacting import Compacted, Compaction, run_compaction
 from tui_agent.loop.machine import begin_turn, run_turn
 from tui_agent.loop.turn import StopKind, Turn, TurnServices
 from tui_agent.store import Store
@@ -30,23 +29,15 @@ from tui_agent.vocabulary.events import (
     ProviderStarted,
     QueueChanged,
     QueuedMessage,
-    SessionPhase,
-    StateEvent,
     TextDelta,
     ThinkingDelta,
-    ToolResultEvent,
-    ToolStarted,
 )
 from tui_agent.vocabulary.ids import new_id
 from tui_agent.vocabulary.messages import Message, Origin
 from tui_agent.vocabulary.records import Partial, SessionRecord
-from tui_agent.vocabulary.states import (
-    DoneReason,
-    LoopState,
-    Phase,
-    PhaseLabel,
-    Trigger,
-)
+from tui_agent.vocabulary.states import DoneReason, LoopState, Phase, PhaseLabel, Trigger
+from tui_agent.workspace.idle_compaction import IdleCompaction
+from tui_agent.workspace.phases import LivePhase
 from tui_agent.workspace.resting import close_open_batch, resting_reason
 
 log = logging.getLogger(__name__)
@@ -55,15 +46,6 @@ GO_ON = "The turn limit was reached and the person wants you to go on."
 
 MOST_TURNS_IN_A_ROW = 10
 """Turns that a queue may start without a person."""
-
-_LABELS = {
-    LoopState.THINKING: PhaseLabel.PREPARING,
-    LoopState.STREAMING: PhaseLabel.REQUESTING,
-    LoopState.EXECUTING: PhaseLabel.TOOL_REVIEW,
-    LoopState.CONFIRMING: PhaseLabel.CONFIRMING,
-    LoopState.COMPACTING: PhaseLabel.COMPACTING,
-    LoopState.DONE: PhaseLabel.DRAINING,
-}
 
 
 class Home(Protocol):
@@ -104,9 +86,6 @@ class SessionRunner:
         self.session = session
         self.agent = agent
         self.agent_path = agent_path
-        self.phase = Phase.IDLE
-        self.label = PhaseLabel.IDLE
-        self.waiting_for = ""
         self.turn: Turn | None = None
         self._home = home
         self._ledger = ledger
@@ -114,10 +93,9 @@ class SessionRunner:
         self._task: asyncio.Task[None] | None = None
         self._is_active = False
         self._stop: StopKind | None = None
-        self._compaction: asyncio.Task[None] | None = None
-        self._summary: asyncio.Task[Compacted] | None = None
+        self._phase = LivePhase(self._publish, self._child_phase, lambda: home.phase_changed(self))
+        self._compaction = IdleCompaction(session.id, self._publish, self._after_compaction)
         self._compaction_wish: str | None = None
-        self._running_calls: dict[str, str] = {}
         self._streamed: tuple[str, list[str], list[str]] | None = None
         self._starting = asyncio.Lock()
         self._last_done: DoneEvent | None = None
@@ -133,7 +111,7 @@ class SessionRunner:
     @property
     def is_busy(self) -> bool:
         """Whether a turn or a compaction runs, or is about to."""
-        return self._is_active or self._compaction is not None
+        return self._is_active or self._compaction.is_running
 
     async def submit(self, text: str, *, after_turn: bool = False) -> None:
         """A prompt; queued while something runs. Raises `ConflictError` when a batch is open."""
@@ -202,16 +180,19 @@ class SessionRunner:
         """End what runs, and return when it has ended."""
         async with self._starting:  # what was just beginning has begun, or has not yet
             self._stop = kind
-        if self._compaction is not None:
-            if self._summary is not None:
-                self._summary.cancel()
-            await asyncio.shield(asyncio.gather(self._compaction, return_exceptions=True))
+        if self._compaction.is_running:
+            await self._compaction.stop()
             if kind is StopKind.INTERRUPT:
                 return  # what was queued meanwhile may run now: it is not what was to be stopped
         if self.turn is not None:
             self.turn.request_stop(kind)
         if self._task is not None:
             await asyncio.shield(asyncio.gather(self._task, return_exceptions=True))
+
+    def retry_now(self) -> None:
+        """End the wait before a model call is tried again; nothing when none waits."""
+        if self.turn is None or not self.turn.retry_wait.skip():
+            self._compaction.retry_wait.skip()
 
     def wake(self) -> bool:
         """A decision about a call of this session or of its children was stored; tells whether what
@@ -299,7 +280,7 @@ class SessionRunner:
         self.turn = turn
         self._is_active, self._stop = True, None
         self._last_done = None
-        self._set_phase(Phase.RUNNING, PhaseLabel.PREPARING)
+        self._phase.set(Phase.RUNNING, PhaseLabel.PREPARING)
         self._task = asyncio.create_task(self._run(turn), name=f"session {self.id}")
 
     async def _run(self, turn: Turn) -> None:
@@ -320,7 +301,7 @@ class SessionRunner:
             self._publish(ErrorEvent(message=f"the session failed: {error}"))
         finally:
             self.turn, self._is_active = None, False
-            self._running_calls.clear()
+            self._phase.turns_are_over()
             await self.refresh_phase()
 
     async def _follow(self, turn: Turn) -> None:
@@ -371,45 +352,15 @@ class SessionRunner:
             self._start_compaction(wish)
 
     def _start_compaction(self, focus: str) -> None:
-        self._summary = asyncio.create_task(self._summarise(focus), name=f"summary of {self.id}")
-        self._compaction = asyncio.create_task(
-            self._compact(self._summary), name=f"compaction of {self.id}"
-        )
+        self._phase.set(Phase.RUNNING, PhaseLabel.COMPACTING)
+        self._compaction.start(self._services, focus)
 
-    async def _summarise(self, focus: str) -> Compacted:
-        self.session = await self._store.session(self.id)
-        return await run_compaction(
-            Compaction(
-                session=self.session,
-                store=self._store,
-                access=await self._services.models.access(self.session),
-                retry=self._services.retry,
-                clock=self._services.clock,
-                emit=self._publish,
-                trigger="manual",
-                focus=focus,
-            )
-        )
-
-    async def _compact(self, summary: asyncio.Task[Compacted]) -> None:
-        """Wait for the summary; an interrupt ends it and not what follows here."""
-        self._set_phase(Phase.RUNNING, PhaseLabel.COMPACTING)
-        try:
-            await asyncio.wait({summary})
-            if not summary.cancelled():
-                summary.result()
-        except UserError as error:
-            self._publish(ErrorEvent(message=str(error)))
-        except Exception as error:  # the session must come to rest and say why, whatever failed
-            log.exception("the compaction of %s failed", self.id)
-            self._publish(ErrorEvent(message=f"the compaction failed: {error}"))
-        finally:
-            self._summary = None
-            async with self._starting:
-                if self._stop is not StopKind.CLOSING:
-                    await self._start_queued()
-                self._compaction = None
-            await self.refresh_phase()
+    async def _after_compaction(self) -> None:
+        async with self._starting:
+            if self._stop is not StopKind.CLOSING:
+                await self._start_queued()
+            self._compaction.ended()
+        await self.refresh_phase()
 
     async def _start_queued(self) -> None:
         """What was queued while the session was compacted starts now."""
@@ -419,17 +370,19 @@ class SessionRunner:
 
     # --- the phase ------------------------------------------------------------------------------
 
+    @property
+    def phase(self) -> Phase:
+        """What the session as a whole is doing."""
+        return self._phase.phase
+
+    @property
+    def waiting_for(self) -> str:
+        """What only a person can do for it, in words."""
+        return self._phase.waiting_for
+
     def _observe(self, event: Event) -> None:
+        self._phase.observe(event, self.turn, is_attended=self._is_attended)
         match event:
-            case StateEvent():
-                self._set_phase(Phase.RUNNING, _LABELS[event.to])
-                self.reconsider()
-            case ToolStarted():
-                self._running_calls[event.tool_use_id] = event.tool
-                self._set_phase(Phase.RUNNING, PhaseLabel.TOOL_RUNNING)
-                self.reconsider()
-            case ToolResultEvent():
-                self._running_calls.pop(event.tool_use_id, None)
             case ProviderStarted() if event.purpose == "round":
                 self._streamed = (event.model_call_id, [], [])
             case TextDelta() if self._streamed is not None:
@@ -447,22 +400,12 @@ class SessionRunner:
                 pass
 
     def reconsider(self) -> None:
-        """While a turn runs: only a person can move it when it confirms, or when all that runs are
-        children of which that is true."""
-        if self.turn is None:
-            return
-        if not self._services.presence.is_attended:
-            return  # the turn is about to end as pending, and says so then
-        if self.turn.state is LoopState.CONFIRMING:
-            self._set_phase(Phase.REQUIRES_ACTION, PhaseLabel.CONFIRMING, "your decision")
-            return
-        children = [self._home.runner_of_call(self.id, call) for call in self._running_calls]
-        if children and all(
-            child is not None and child.phase is Phase.REQUIRES_ACTION for child in children
-        ):
-            self._set_phase(Phase.REQUIRES_ACTION, PhaseLabel.CONFIRMING, "a subagent's decision")
-        elif self.phase is Phase.REQUIRES_ACTION:
-            self._set_phase(Phase.RUNNING, _LABELS[self.turn.state])
+        """A child's phase changed: this one's may follow."""
+        self._phase.reconsider(self.turn, is_attended=self._is_attended)
+
+    def _child_phase(self, tool_use_id: str) -> Phase | None:
+        child = self._home.runner_of_call(self.id, tool_use_id)
+        return None if child is None else child.phase
 
     async def refresh_phase(self) -> None:
         """Compute the phase of a session in which nothing runs."""
@@ -473,24 +416,16 @@ class SessionRunner:
             waiting_for = ""
         if self.is_busy:
             return  # something began while the rows were read, and tells its own phase
-        if waiting_for:
-            self._set_phase(Phase.REQUIRES_ACTION, PhaseLabel.CONFIRMING, waiting_for)
-        else:
-            self._set_phase(Phase.IDLE, PhaseLabel.IDLE)
-
-    def _set_phase(self, phase: Phase, label: PhaseLabel, waiting_for: str = "") -> None:
-        if (phase, label, waiting_for) == (self.phase, self.label, self.waiting_for):
-            return
-        has_changed = phase is not self.phase
-        self.phase, self.label, self.waiting_for = phase, label, waiting_for
-        self._publish(SessionPhase(phase=phase, label=label, waiting_for=waiting_for))
-        if has_changed:
-            self._home.phase_changed(self)
+        self._phase.rest(waiting_for)
 
     def _publish(self, event: Event, turn_id: str | None = None) -> None:
         self._home.publish(
             replace(event, session_id=self.id, turn_id=turn_id, agent_path=self.agent_path)
         )
+
+    @property
+    def _is_attended(self) -> bool:
+        return self._services.presence.is_attended
 
     @property
     def _services(self) -> TurnServices:

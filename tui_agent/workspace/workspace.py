@@ -317,6 +317,12 @@ class Workspace:
         if runner is not None:
             await runner.stop(StopKind.INTERRUPT)
 
+    async def retry_now(self, session_id: str) -> None:
+        """End the wait before a failed model call is tried again."""
+        runner = self._runners.get(session_id)
+        if runner is not None:
+            runner.retry_now()
+
     async def decide(self, pending_id: str, decision: Decision) -> DecideResult:
         """Answer an open item."""
         return await self._deciding.decide(pending_id, decision)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.ui import scenes
 from tests.ui.fake_workspace import START, empty_snapshot
 from tui_agent.ui.marks import Mark
@@ -11,6 +13,7 @@ from tui_agent.ui.projection.lamps import Lamps, waiting_for
 from tui_agent.vocabulary.events import (
     DoneEvent,
     Event,
+    PromptCompaction,
     ProviderComplete,
     ProviderRetry,
     ProviderStarted,
@@ -121,6 +124,36 @@ def test_the_waiting_line_names_what_and_the_key_that_changes_it() -> None:
     assert what(lamps(tool), asked="Edit a.py") == "waiting for you: Edit a.py | F2 decide"
     assert what(lamps(action)) == "waiting for you: a queued message | Ctrl+R go on"
     assert what(lamps(retry), now=START + 3) == "Busy · trying again in 5 s | Esc interrupt"
+
+
+def test_an_attempt_says_which_of_how_many_it_is() -> None:
+    retry = ProviderRetry(
+        model_call_id="m",
+        attempt=2,
+        attempts=10,
+        delay=8,
+        message="Busy",
+        error_class="x",
+        time=START,
+    )
+    text = "Busy · trying again in 8 s, attempt 3 of 10 | Esc interrupt"
+    assert what(lamps(RUNNING, STARTED, retry)) == text
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        DoneEvent(reason=DoneReason.USER_ABORT),
+        PromptCompaction(phase="failed", trigger="manual"),
+    ],
+)
+def test_a_wait_that_was_given_up_is_over(end: Event) -> None:
+    retry = ProviderRetry(
+        model_call_id="m", attempt=1, delay=50, message="Busy", error_class="x", time=START
+    )
+    lit = lamps(RUNNING, STARTED, retry, end, IDLE)
+    assert lit.provider.words == "aborted"
+    assert what(lit) == "ready | F1 help"
 
 
 def test_a_new_session_is_dark() -> None:

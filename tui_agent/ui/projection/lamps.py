@@ -1,7 +1,9 @@
 """The three lamps and the waiting line.
 
 The provider lamp follows `provider:*`, the turn lamp `session`, `state` and `done`, the session
-lamp `session:phase`; none is ever inferred from another. The waiting line says in words what is
+lamp `session:phase`; none is ever inferred from another. One thing has no event of its own: a wait
+before the next attempt that was given up ends with the turn or the compaction that waited. The
+waiting line says in words what is
 waited for, since when, and which key changes it.
 """
 
@@ -16,6 +18,7 @@ from tui_agent.ui.projection.words import done_words, elapsed, plural, stop_word
 from tui_agent.vocabulary.events import (
     DoneEvent,
     Event,
+    PromptCompaction,
     ProviderComplete,
     ProviderRetry,
     ProviderStarted,
@@ -56,6 +59,7 @@ class Lamps:
         self.phase_since: float | None = None
         self.retry_at: float | None = None
         self.retry_why = ""
+        self.retry_count = ""
         self.model = ""
         self.has_live_turn = False
         """Whether a turn has begun and not ended; it may be waiting for a person."""
@@ -90,6 +94,9 @@ class Lamps:
             case ProviderRetry():
                 self.retry_at = event.time + event.delay
                 self.retry_why = event.message
+                self.retry_count = (
+                    f", attempt {event.attempt + 1} of {event.attempts}" if event.attempts else ""
+                )
                 self.provider = Lamp(Mark.WAITING, "retrying", event.time)
             case ProviderComplete():
                 self.retry_at = None
@@ -101,7 +108,11 @@ class Lamps:
                 if event.to is not LoopState.DONE:
                     mark = Mark.WAITING if event.to is LoopState.CONFIRMING else Mark.RUNNING
                     self.turn = Lamp(mark, event.to.value, event.time)
+            case PromptCompaction():
+                if event.phase == "failed":
+                    self._give_up_retry(event.time)
             case DoneEvent():
+                self._give_up_retry(event.time)
                 self.has_live_turn = False
                 self.turn = Lamp(_mark_of_end(event.reason), _end_words(event), event.time)
             case SessionPhase():
@@ -111,6 +122,11 @@ class Lamps:
                 self._set_phase(event.phase, event.time, event.waiting_for, event.background_agents)
             case _:
                 pass  # no lamp follows it
+
+    def _give_up_retry(self, time: float) -> None:
+        if self.retry_at is not None:
+            self.retry_at = None
+            self.provider = _complete(StopReason.ABORTED, time)
 
     def line(self, marks: Marks, *, with_words: bool) -> tuple[Piece, ...]:
         """The three lamps; their names are always there, what they say when there is room."""
@@ -159,7 +175,7 @@ def waiting_for(
         return WaitingFor(f"waiting for you: {asked}", Tone.WAITING, asked_since, "F2", "decide")
     if lamps.retry_at is not None:
         left = max(0, round(lamps.retry_at - now))
-        text = f"{lamps.retry_why.rstrip('.')} · trying again in {left} s"
+        text = f"{lamps.retry_why.rstrip('.')} · trying again in {left} s{lamps.retry_count}"
         return WaitingFor(text, Tone.WAITING, None, "Esc", "interrupt")
     match lamps.phase:
         case Phase.REQUIRES_ACTION:
