@@ -29,7 +29,7 @@ from tui_agent.store import (
 )
 from tui_agent.store.connection import Database
 from tui_agent.store.ownership import Locks, Ownership
-from tui_agent.store.values import Closing, Decided, Grant, PendingEntry, SearchHit, TurnEnd
+from tui_agent.store.values import Closing, Decided, Grant, PendingEntry, TurnEnd
 from tui_agent.vocabulary.blocks import ContentPart, JsonObject, Outcome
 from tui_agent.vocabulary.decisions import Decision, PendingItem, Scope
 from tui_agent.vocabulary.events import QueuedMessage
@@ -38,6 +38,7 @@ from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import (
     Boundary,
     Partial,
+    SearchHit,
     SessionRecord,
     SessionSummary,
     ToolRun,
@@ -535,10 +536,20 @@ class Store:
         return await self._db.read(lambda c: messages.boundaries(c, session_id))
 
     async def search(
-        self, text: str, folder: str | None = None, limit: int = 50
+        self,
+        text: str,
+        *,
+        folder: str | None = None,
+        limit: int = 50,
+        root_ids: Sequence[str] | None = None,
+        each: int | None = None,
     ) -> tuple[SearchHit, ...]:
-        """Messages that hold every word of `text`, best first."""
-        return await self._db.read(lambda c: search.search(c, text, folder, limit))
+        """Messages that hold every word of `text`, best first: in every session, in those of
+        `folder`, or in the trees of `root_ids`, and then at most `each` of one tree."""
+        roots = None if root_ids is None else tuple(root_ids)
+        return await self._db.read(
+            lambda c: search.search(c, text, folder=folder, limit=limit, root_ids=roots, each=each)
+        )
 
     # --- ownership and health --------------------------------------------------------------------
 

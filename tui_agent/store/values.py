@@ -67,17 +67,3 @@ class Decided:
     why: str = ""
     run: ToolRun | None = None
     settled: tuple[ToolRun, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SearchHit:
-    """One message that a search found. `snippet` is foreign text: a piece around the hit."""
-
-    session_id: str
-    root_id: str
-    message_id: str
-    seq: int
-    title: str
-    folder: str
-    snippet: str
-    created: float

@@ -139,6 +139,22 @@ class SessionSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchHit:
+    """One message that a search found. `snippet` is foreign text: one line around the first match;
+    `matches` are the (start, end) of the matches in it."""
+
+    session_id: str
+    root_id: str
+    message_id: str
+    seq: int
+    title: str
+    folder: str
+    snippet: str
+    created: float
+    matches: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SessionSnapshot:
     """What a surface needs to draw a session: true for the event number `seq`, so that a
     subscription from there continues it without gap or double. `messages` may be only the newest;
