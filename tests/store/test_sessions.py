@@ -19,8 +19,9 @@ from tests.store.kit import (
 from tui_agent.store import Store
 from tui_agent.vocabulary.agents import Limits, ModelChoice
 from tui_agent.vocabulary.errors import ConflictError, NotFoundError, StoreError
+from tui_agent.vocabulary.events import QueuedMessage
 from tui_agent.vocabulary.messages import Origin
-from tui_agent.vocabulary.records import Rules
+from tui_agent.vocabulary.records import PROCESS_ENDED, Rules
 from tui_agent.vocabulary.states import CallState, DoneReason, Mode, Phase
 from tui_agent.vocabulary.usage import Usage
 
@@ -256,3 +257,53 @@ async def test_a_deleted_session_leaves_nothing_behind(store: Store, path: objec
     for gone in ("ses_a", "ses_child"):
         with pytest.raises(NotFoundError):
             await store.delete_session(gone)
+
+
+async def test_a_listing_knows_every_reason_to_wait_for_a_person(store: Store) -> None:
+    async def phase() -> Phase:
+        (summary,) = await store.summaries()
+        return summary.phase
+
+    async def end(turn_id: str, reason: DoneReason, cause: str | None = None) -> None:
+        await store.end_turn(
+            turn_id, reason=reason, cause=cause, usage=Usage(), rounds=1, ended=3.0
+        )
+
+    await store.create_session(session())
+    await store.begin_turn(turn(), prompt=said("m1", "hello"))
+    await end("turn_1", DoneReason.MAX_TURNS)
+    assert await phase() is Phase.REQUIRES_ACTION
+    await store.begin_turn(turn("turn_2"))
+    await end("turn_2", DoneReason.ERROR, PROCESS_ENDED)
+    assert await phase() is Phase.REQUIRES_ACTION  # the prompt was never answered
+    await store.append_message("ses_a", said("m2", "half", Origin.ASSISTANT))
+    assert await phase() is Phase.IDLE
+    await store.enqueue("ses_a", QueuedMessage("q1", "next"))
+    assert await phase() is Phase.REQUIRES_ACTION
+    await store.set_queue("ses_a", ())
+    await store.begin_turn(turn("turn_3"))
+    await end("turn_3", DoneReason.ERROR, "no key")
+    (summary,) = await store.summaries()
+    assert (summary.phase, summary.last_reason) == (Phase.IDLE, DoneReason.ERROR)
+
+
+async def test_a_title_is_one_bounded_line_that_no_terminal_obeys(store: Store) -> None:
+    async def title(text: str, name: str) -> str:
+        await store.create_session(session(name))
+        await store.append_message(name, said("m1", text))
+        return (await store.session(name)).title
+
+    assert await title("\x1b]0;evil\x07\x1b[31mred\u202e text\x00", "ses_a") == "red<U+202E> text"
+    assert await title("\x1b[2J\n \u200b\nsecond", "ses_b") == "second"
+    assert len(await title("x" * 100_000, "ses_c")) == 60
+    assert await title("\x07", "ses_d") == ""
+
+
+async def test_what_a_subagent_did_goes_with_its_root_only(store: Store) -> None:
+    await store.create_session(session())
+    await store.create_session(session("ses_child", parent=session()))
+    with pytest.raises(ConflictError, match="ses_a"):
+        await store.delete_session("ses_child")
+    await store.delete_session("ses_a")
+    with pytest.raises(NotFoundError):
+        await store.session("ses_child")

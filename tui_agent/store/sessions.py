@@ -20,11 +20,12 @@ from tui_agent.store.rows import (
 )
 from tui_agent.store.search import matching
 from tui_agent.text.surrogates import safe_surrogates
-from tui_agent.vocabulary.errors import NotFoundError
+from tui_agent.vocabulary.errors import ConflictError, NotFoundError
 from tui_agent.vocabulary.messages import Message
-from tui_agent.vocabulary.records import SessionRecord, SessionSummary
+from tui_agent.vocabulary.records import PROCESS_ENDED, SessionRecord, SessionSummary
 from tui_agent.vocabulary.states import DoneReason, Phase
 
+TITLE_CELLS = 60
 CHANGEABLE = frozenset(
     {
         "folder",
@@ -129,8 +130,14 @@ def resolve_id(connection: sqlite3.Connection, prefix: str) -> str:
 
 
 def delete(connection: sqlite3.Connection, session_id: str) -> None:
-    """The session, its descendants and everything of theirs. Raises `NotFoundError`."""
-    get(connection, session_id)
+    """The session, its descendants and everything of theirs. Raises `NotFoundError`, and
+    `ConflictError` for a subagent's session: the call that started it refers to it."""
+    record = get(connection, session_id)
+    if record.parent_id is not None:
+        raise ConflictError(
+            f"{session_id} is what a subagent did: delete the session it works for, "
+            f"{record.root_id}"
+        )
     rows = connection.execute(
         "WITH RECURSIVE doomed(id) AS (SELECT ? UNION ALL"
         " SELECT s.id FROM sessions s JOIN doomed ON s.parent_id = doomed.id)"
@@ -205,21 +212,23 @@ def _last_seq(connection: sqlite3.Connection, session_id: str) -> int:
 # --- listings -------------------------------------------------------------------------------------
 
 _SUMMARY = """
-    SELECT s.*,
+    SELECT s.*, t.id IS NOT NULL AND t.reason IS NULL AS is_cut,
+        t.reason AS last_reason, t.cause AS last_cause,
         coalesce((SELECT max(seq) FROM messages m WHERE m.session_id = s.id), 0) AS messages,
+        (SELECT role FROM messages m WHERE m.session_id = s.id
+            ORDER BY m.seq DESC LIMIT 1) AS last_role,
         (SELECT count(*) FROM pending p INDEXED BY pending_open
             JOIN sessions o ON o.id = p.session_id
             WHERE p.resolved IS NULL
             AND (o.id = s.id OR (s.parent_id IS NULL AND o.root_id = s.id))) AS pending,
+        EXISTS (SELECT 1 FROM queue q WHERE q.session_id = s.id) AS is_queued,
         coalesce((SELECT max(seq) FROM messages m
             WHERE m.session_id = s.id AND m.calls > 0), 0)
         > coalesce((SELECT max(seq) FROM messages m
-            WHERE m.session_id = s.id AND m.origin = 'tool_results'), 0) AS has_open_batch,
-        coalesce((SELECT t.reason IS NULL FROM turns t WHERE t.session_id = s.id
-            ORDER BY t.number DESC LIMIT 1), 0) AS is_cut,
-        (SELECT t.reason FROM turns t WHERE t.session_id = s.id
-            ORDER BY t.number DESC LIMIT 1) AS last_reason
-    FROM sessions s"""
+            WHERE m.session_id = s.id AND m.origin = 'tool_results'), 0) AS has_open_batch
+    FROM sessions s
+    LEFT JOIN turns t ON t.number =
+        (SELECT max(number) FROM turns n WHERE n.session_id = s.id)"""
 
 
 def summaries(
@@ -255,14 +264,25 @@ def summaries(
     return tuple(_summary(connection, row) for row in rows)
 
 
+def _waits(row: sqlite3.Row) -> bool:
+    """Whether only a person can move the session, as far as its rows tell."""
+    return bool(
+        row["pending"]
+        or row["has_open_batch"]
+        or row["is_cut"]
+        or (row["last_cause"] == PROCESS_ENDED and row["last_role"] == "user")
+        or row["last_reason"] == DoneReason.MAX_TURNS
+        or row["is_queued"]
+    )
+
+
 def _summary(connection: sqlite3.Connection, row: sqlite3.Row) -> SessionSummary:
-    is_waiting = row["pending"] or row["has_open_batch"] or row["is_cut"]
     spent = turns.tree_usage if row["parent_id"] is None else turns.own_usage
     return SessionSummary(
         id=row["id"],
         title=row["title"],
         folder=row["folder"],
-        phase=Phase.REQUIRES_ACTION if is_waiting else Phase.IDLE,
+        phase=Phase.REQUIRES_ACTION if _waits(row) else Phase.IDLE,
         created=row["created"],
         updated=row["updated"],
         messages=row["messages"],
@@ -277,9 +297,10 @@ def _summary(connection: sqlite3.Connection, row: sqlite3.Row) -> SessionSummary
 
 
 def title_from(message: Message) -> str:
-    """What a session is called until a person names it: the prompt's first line, 60 cells of it."""
-    from tui_agent.text.widths import truncate
+    """What a session is called until a person names it: the prompt's first line, 60 cells of it,
+    without anything that a terminal obeys."""
+    from tui_agent.text import prose, truncate
     from tui_agent.vocabulary.blocks import text_of
 
-    lines = (" ".join(line.split()) for line in text_of(message.blocks).splitlines())
-    return truncate(next((line for line in lines if line), ""), 60)
+    lines = (" ".join(line.split()) for line in prose(text_of(message.blocks)).splitlines())
+    return truncate(next((line for line in lines if line), ""), TITLE_CELLS)

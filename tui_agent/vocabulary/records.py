@@ -47,6 +47,10 @@ class SessionRecord:
     rules: Rules = field(default_factory=Rules)
 
 
+PROCESS_ENDED = "process ended"
+"""The cause of a turn whose process went away before the turn had its end."""
+
+
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
     """One turn. `reason` of `None` on a turn that no process runs means that it was cut."""

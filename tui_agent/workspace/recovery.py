@@ -19,10 +19,9 @@ from tui_agent.vocabulary.blocks import Block, Outcome, TextBlock
 from tui_agent.vocabulary.decisions import PendingKind
 from tui_agent.vocabulary.ids import Clock, new_id
 from tui_agent.vocabulary.messages import Message, Origin, Role
-from tui_agent.vocabulary.records import SessionRecord, ToolRun, TurnRecord
+from tui_agent.vocabulary.records import PROCESS_ENDED, SessionRecord, ToolRun, TurnRecord
 from tui_agent.vocabulary.states import CallState, DoneReason
 
-PROCESS_ENDED = "process ended"
 CUT_NOTE = (
     "[Recovery] The program ended while this answer was being written; what stands above is all "
     "that was kept of it."

@@ -9,9 +9,8 @@ from tui_agent.store import Store
 from tui_agent.vocabulary.decisions import PendingKind
 from tui_agent.vocabulary.events import Event
 from tui_agent.vocabulary.ids import Clock
-from tui_agent.vocabulary.records import SessionRecord
+from tui_agent.vocabulary.records import PROCESS_ENDED, SessionRecord
 from tui_agent.vocabulary.states import DoneReason
-from tui_agent.workspace.recovery import PROCESS_ENDED
 
 
 async def resting_reason(store: Store, session_id: str) -> str:

@@ -25,11 +25,10 @@ from tui_agent.vocabulary.blocks import TextBlock, ToolResult, text_of
 from tui_agent.vocabulary.events import AgentFinished, AgentStarted, DoneEvent, Event
 from tui_agent.vocabulary.ids import Clock, new_id
 from tui_agent.vocabulary.messages import Origin
-from tui_agent.vocabulary.records import SessionRecord
+from tui_agent.vocabulary.records import PROCESS_ENDED, SessionRecord
 from tui_agent.vocabulary.states import DoneReason, Phase
 from tui_agent.vocabulary.usage import Usage
 from tui_agent.workspace.agents import BUILT_IN, find_agent
-from tui_agent.workspace.recovery import PROCESS_ENDED
 from tui_agent.workspace.runner import SessionRunner
 
 DEEPEST = 3
