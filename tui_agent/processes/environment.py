@@ -1,17 +1,21 @@
 """What a child process may know of our environment: a list of names that are let through.
 
 Everything that is not on the list stays here, and so does whatever looks like a credential even if
-it is on it. In comes a mapping, out goes a new dict; the environment of this process is never
-changed.
+it is on it. In comes a mapping, out goes a new dict; `os.environ` is never changed. What the kernel
+shows others of this process's environment is blanked where it is a credential: a child could read
+it in `/proc`.
 """
 
 from __future__ import annotations
 
+import functools
+import os
 import re
 from collections.abc import Mapping
 
 CALL_MARKER = "TUI_AGENT_CALL"
-"""The one variable of ours in a child: a random word that says which call a process belongs to."""
+"""The one variable of ours in a child: random words that say which program and which of its calls
+a process belongs to."""
 
 _NAMES = frozenset(
     {
@@ -54,3 +58,36 @@ def child_environment(source: Mapping[str, str]) -> dict[str, str]:
 
 def _is_secret(name: str, value: str) -> bool:
     return bool(_SECRET_NAME.search(name) or _USER_IN_URL.search(value))
+
+
+@functools.cache
+def conceal_secrets() -> None:
+    """Blank the values of credentials in what `/proc/PID/environ` shows of this process.
+
+    That file is the memory in which the environment came; `os.environ` is a copy and stays whole.
+    The other way, making the process undumpable, would also forbid core dumps and debuggers, and
+    does not hold against a child that is root. Neither way keeps out a child that may trace this
+    process: only a sandbox does. Does nothing where there is no such file.
+    """
+    try:
+        shown = _read("/proc/self/environ")
+        # fields 50 and 51; the name in field 2 may hold spaces and brackets
+        fields = _read("/proc/self/stat").rpartition(b")")[2].split()
+        start, end = int(fields[47]), int(fields[48])
+    except (OSError, IndexError, ValueError):
+        return
+    if not start or len(shown) != end - start:
+        return  # rather shown than the wrong memory overwritten
+    import ctypes
+
+    at = 0
+    for variable in shown.split(b"\0"):
+        name, mark, value = variable.partition(b"=")
+        if mark and _is_secret(os.fsdecode(name), os.fsdecode(value)):
+            ctypes.memset(start + at + len(name) + 1, 0, len(value))
+        at += len(variable) + 1
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

@@ -20,21 +20,23 @@ from pathlib import Path
 from typing import Any
 
 from tui_agent.processes.capture import CapturedOutput, HeadAndTail, PipeReader, SpillFile
-from tui_agent.processes.environment import CALL_MARKER
-from tui_agent.processes.tree import end_tree, kill_now
+from tui_agent.processes.environment import CALL_MARKER, conceal_secrets
+from tui_agent.processes.guardian import GUARDIAN, PROGRAM_MARK
+from tui_agent.processes.tree import Ended, Kin, end_now
 
 DRAIN = 0.2
 """Seconds that a pipe may stay open after the command exited, before it is read no further."""
 
-_LAST_WAIT = 2.0
-"""Seconds for a killed child to be gone."""
+_LAST_WAIT = 0.5
+"""Seconds for the exit of a child that was ended to be known."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShellOutcome:
     """How a command ended. One of `exit_code` and `signal` is set, unless it was ended by us and
     its status is not known. `background` counts processes that it left running and we ended;
-    `errors` is its standard error when that was asked for apart; `duration` is in seconds."""
+    `survivors` names what could not be ended, as `name (pid)`; `errors` is its standard error when
+    that was asked for apart; `duration` is in seconds."""
 
     exit_code: int | None
     signal: int | None
@@ -42,6 +44,7 @@ class ShellOutcome:
     output: CapturedOutput
     errors: CapturedOutput
     background: int
+    survivors: tuple[str, ...]
     duration: float
 
 
@@ -133,7 +136,7 @@ class _Run:
         self._output = output
         self._errors = HeadAndTail()
         self._is_merged = is_merged
-        self._marker = secrets.token_hex(8)
+        self._marker = f"{PROGRAM_MARK}:{secrets.token_hex(8)}"
         self._started = time.monotonic()
 
     async def go(
@@ -148,20 +151,24 @@ class _Run:
     ) -> ShellOutcome:
         """Start, wait, end what is left, and say how it went."""
         process, pipes = await self._start(arguments, cwd, environment)
+        GUARDIAN.watch(process.pid)
         reader = PipeReader(pipes, on_output=on_output)
+        kin = Kin(frozenset({process.pid}), self._marker)
         is_over = False
         try:
             if note_pid is not None:
                 note_pid(process.pid)
             exit_task = asyncio.create_task(process.wait())
             timed_out = await self._wait(exit_task, timeout)
-            background = await self._end(process, exit_task, reader)
+            was_running = not exit_task.done()
+            ended = await self._end(kin, exit_task, reader)
             is_over = True
         finally:
             reader.stop()
             if not is_over:
                 # we are being torn down, with no time for manners
-                kill_now(process.pid, self._marker)
+                end_now(kin, grace=0)
+            GUARDIAN.forget(process.pid)
         await reader.done.wait()
         code = process.returncode
         return ShellOutcome(
@@ -170,13 +177,15 @@ class _Run:
             timed_out=timed_out,
             output=self._output.result(),
             errors=self._errors.result(),
-            background=background,
+            background=0 if was_running else ended.count,
+            survivors=ended.survivors,
             duration=time.monotonic() - self._started,
         )
 
     async def _start(
         self, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]
     ) -> tuple[asyncio.subprocess.Process, dict[int, HeadAndTail]]:
+        await asyncio.to_thread(_before_a_child)
         # Pipes of our own: waiting for the exit must not wait for whoever else holds one.
         reading, writing = os.pipe()
         pipes = {reading: self._output}
@@ -215,21 +224,22 @@ class _Run:
             stop_task.cancel()
         return not done
 
-    async def _end(
-        self,
-        process: asyncio.subprocess.Process,
-        exit_task: asyncio.Task[int],
-        reader: PipeReader,
-    ) -> int:
-        """End what still runs; how many processes the command had left behind."""
+    async def _end(self, kin: Kin, exit_task: asyncio.Task[int], reader: PipeReader) -> Ended:
+        """End what still runs, and take the last of what it printed."""
         if exit_task.done():
             await _wait_for(asyncio.create_task(reader.done.wait()), DRAIN)
-            return await end_tree(process.pid, self._marker)
-        await end_tree(process.pid, self._marker)
+            return await asyncio.to_thread(end_now, kin)
+        ended = await asyncio.to_thread(end_now, kin)
         # a child that is not gone by then hangs in the kernel: nothing in user space can end it
         await _wait_for(exit_task, _LAST_WAIT)
         await _wait_for(asyncio.create_task(reader.done.wait()), DRAIN)
-        return 0
+        return ended
+
+
+def _before_a_child() -> None:
+    """What has to be in place before any child runs. Blocks."""
+    conceal_secrets()
+    GUARDIAN.start()
 
 
 async def _wait_for(task: asyncio.Task[Any], seconds: float) -> None:

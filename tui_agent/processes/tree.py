@@ -1,17 +1,19 @@
 """Finding and ending everything that a child process started.
 
-A process belongs to a call when it carries the call's marker in its environment, is in the child's
-process group, or descends from the child. That finds what runs in the background, what made itself
-a session of its own and what was orphaned by a double fork. The limit of it: a process that at the
-same time has left the group, lost its ancestors and started with an emptied environment is not
-found; only a sandbox with a process namespace holds that one.
+A process is kin of a call when it carries the call's marker in its environment, is in the session
+that the child leads, or descends from one of these. That finds what runs in the background, what
+made itself a session of its own and what was orphaned by a double fork. The limit of it: a process
+that at the same time has left the session, lost its ancestors and started with an emptied
+environment is not found; only a sandbox with a process namespace holds that one.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui_agent.processes.environment import CALL_MARKER
@@ -22,36 +24,99 @@ if TYPE_CHECKING:
 GRACE = 0.5
 """Seconds between asking a process to end and ending it."""
 
+LAST_WAIT = 1.5
+"""Seconds for killed processes to be gone; what is left then cannot be ended."""
+
 _POLL = 0.02
-_ROUNDS = 5
-"""How often we look again for processes that were started while others were being ended."""
 
 
-def members(leader: int, marker: str) -> list[psutil.Process]:
-    """The living processes that belong to the call of `marker`, whose child is or was `leader`."""
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """What tells that a process belongs: it is in the session of one of `leaders`, or the marker
+    in its environment starts with `marker`."""
+
+    leaders: frozenset[int]
+    marker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How many processes were found alive, and which of them could not be ended, as `name (pid)`:
+    those of another user, and those that hang in the kernel."""
+
+    count: int
+    survivors: tuple[str, ...] = ()
+
+
+def members(kin: Kin) -> list[psutil.Process]:
+    """The living processes that belong to `kin`; never this process itself."""
     import psutil
 
-    found: dict[int, psutil.Process] = {}
-    for process in psutil.process_iter():
-        if process.pid != os.getpid() and _belongs(process, leader, marker):
-            found[process.pid] = process
+    own = os.getpid()
+    found = {pid for pid in psutil.pids() if pid != own and _belongs(pid, kin)}
+    if found:
+        found |= _descendants(found) - {own}
+    processes = []
+    for pid in found:
+        try:
+            processes.append(psutil.Process(pid))
+        except psutil.Error:
+            continue  # ended since it was found
+    return [process for process in processes if _is_alive(process)]
+
+
+def _belongs(pid: int, kin: Kin) -> bool:
     try:
-        for process in psutil.Process(leader).children(recursive=True):
-            found[process.pid] = process
-    except psutil.Error:
-        pass  # the leader is gone; its orphans are known by group or marker
-    return [process for process in found.values() if _is_alive(process)]
-
-
-def _belongs(process: psutil.Process, leader: int, marker: str) -> bool:
-    import psutil
-
-    try:
-        if os.getpgid(process.pid) == leader:
+        if os.getsid(pid) in kin.leaders:
             return True
-        return process.environ().get(CALL_MARKER) == marker
+    except OSError:
+        return False  # gone
+    return _marker_of(pid).startswith(kin.marker)
+
+
+_NAME = f"{CALL_MARKER}=".encode()
+
+
+def _marker_of(pid: int) -> str:
+    """The marker in the environment of a process; empty if it has none or is another user's."""
+    try:
+        # psutil makes a dict of all of it, for every process of the machine: 5 times as slow
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            variables = file.read().split(b"\0")
+    except FileNotFoundError:
+        return "" if os.path.isdir("/proc/self") else _marker_elsewhere(pid)
+    except OSError:
+        return ""
+    for variable in variables:
+        if variable.startswith(_NAME):
+            return variable.removeprefix(_NAME).decode("ascii", errors="replace")
+    return ""
+
+
+def _marker_elsewhere(pid: int) -> str:
+    """The same where there is no /proc."""
+    import psutil
+
+    try:
+        return psutil.Process(pid).environ().get(CALL_MARKER, "")
     except (psutil.Error, OSError):
-        return False  # another user's, or gone: it cannot be ours to end
+        return ""
+
+
+def _descendants(pids: set[int]) -> set[int]:
+    import psutil
+
+    children: dict[int, list[int]] = {}
+    for process in psutil.process_iter(["ppid"]):
+        children.setdefault(process.info["ppid"], []).append(process.pid)
+    found: set[int] = set()
+    waiting = list(pids)
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            if child not in found:
+                found.add(child)
+                waiting.append(child)
+    return found
 
 
 def _is_alive(process: psutil.Process) -> bool:
@@ -63,7 +128,7 @@ def _is_alive(process: psutil.Process) -> bool:
         return False
 
 
-def signal_all(processes: list[psutil.Process], number: signal.Signals) -> None:
+def _signal_all(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
     """Send a signal to each that is still the process it was when it was found."""
     import psutil
 
@@ -71,31 +136,37 @@ def signal_all(processes: list[psutil.Process], number: signal.Signals) -> None:
         try:
             process.send_signal(number)
         except (psutil.Error, OSError):
-            continue
+            continue  # gone, or not ours to end: who is left is told by `end_now`
 
 
-def kill_now(leader: int, marker: str) -> None:
-    """End the whole tree without waiting: for when nobody can wait any more."""
-    for _ in range(_ROUNDS):
-        found = members(leader, marker)
-        if not found:
-            return
-        signal_all(found, signal.SIGKILL)
-
-
-async def end_tree(leader: int, marker: str, *, grace: float = GRACE) -> int:
-    """Ask every process of the call to end, end what is left after `grace` seconds.
-
-    Returns how many there were.
+def end_now(kin: Kin, *, grace: float = GRACE) -> Ended:
+    """Ask every process of `kin` to end, and end what is left after `grace` seconds; at once when
+    that is 0. Blocks for at most about `grace` + `LAST_WAIT` seconds.
     """
-    found = await asyncio.to_thread(members, leader, marker)
-    count = len(found)
-    if not found:
-        return 0
-    signal_all(found, signal.SIGTERM)
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + grace
-    while loop.time() < deadline and any(_is_alive(process) for process in found):
-        await asyncio.sleep(_POLL)
-    await asyncio.to_thread(kill_now, leader, marker)
-    return count
+    first = members(kin)
+    if not first:
+        return Ended(0)
+    if grace > 0:
+        _signal_all(first, signal.SIGTERM)
+        deadline = time.monotonic() + grace
+        while time.monotonic() < deadline and any(map(_is_alive, first)):
+            time.sleep(_POLL)
+    # Those found first are kept in mind: without its ancestors one may no longer be told as kin.
+    known = {process.pid: process for process in first}
+    deadline = time.monotonic() + LAST_WAIT
+    while True:
+        known.update((process.pid, process) for process in members(kin))
+        left = [process for process in known.values() if _is_alive(process)]
+        if not left or time.monotonic() > deadline:
+            return Ended(len(first), tuple(map(_named, left)))
+        _signal_all(left, signal.SIGKILL)
+        time.sleep(_POLL)
+
+
+def _named(process: psutil.Process) -> str:
+    import psutil
+
+    try:
+        return f"{process.name()} ({process.pid})"
+    except psutil.Error:
+        return f"process {process.pid}"
