@@ -26,7 +26,7 @@ from tui_agent.vocabulary.blocks import TextBlock, ToolResultBlock
 from tui_agent.vocabulary.decisions import Choice, Decision, Scope
 from tui_agent.vocabulary.errors import ErrorClass
 from tui_agent.vocabulary.events import ProviderComplete, ToolResultEvent
-from tui_agent.vocabulary.records import Rules
+from tui_agent.vocabulary.rules import Rules
 from tui_agent.vocabulary.states import DoneReason, LoopState, Mode
 
 

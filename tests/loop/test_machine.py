@@ -16,7 +16,7 @@ from tui_agent.loop.machine import IllegalTransition, run_turn
 from tui_agent.loop.turn import StopKind, Turn, to_its_end
 from tui_agent.providers.base import TextPiece
 from tui_agent.vocabulary.events import DoneEvent, StateEvent, ToolResultEvent
-from tui_agent.vocabulary.records import Rules
+from tui_agent.vocabulary.rules import Rules
 from tui_agent.vocabulary.states import TRANSITIONS, DoneReason, LoopState, Trigger
 
 TABLE = {

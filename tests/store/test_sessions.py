@@ -21,7 +21,8 @@ from tui_agent.vocabulary.agents import Limits, ModelChoice
 from tui_agent.vocabulary.errors import ConflictError, NotFoundError, StoreError
 from tui_agent.vocabulary.events import QueuedMessage
 from tui_agent.vocabulary.messages import Origin
-from tui_agent.vocabulary.records import PROCESS_ENDED, Rules
+from tui_agent.vocabulary.records import PROCESS_ENDED
+from tui_agent.vocabulary.rules import Rules
 from tui_agent.vocabulary.states import CallState, DoneReason, Mode, Phase
 from tui_agent.vocabulary.usage import Usage
 

@@ -34,7 +34,7 @@ from tui_agent.vocabulary.events import (
     ToolResultEvent,
     ToolStarted,
 )
-from tui_agent.vocabulary.records import Rules
+from tui_agent.vocabulary.rules import Rules
 from tui_agent.vocabulary.states import DoneReason, Phase, Trigger
 
 TWO = {

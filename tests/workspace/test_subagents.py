@@ -22,7 +22,7 @@ from tui_agent.vocabulary.events import (
     ProviderStarted,
     SessionPhase,
 )
-from tui_agent.vocabulary.records import Rules
+from tui_agent.vocabulary.rules import Rules
 from tui_agent.vocabulary.states import DoneReason, Mode, Phase
 from tui_agent.workspace.subagents import MOST_AT_ONCE
 

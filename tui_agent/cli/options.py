@@ -13,7 +13,7 @@ from tui_agent.settings import LoadedSettings, Overrides
 from tui_agent.text import safe_surrogates
 from tui_agent.vocabulary.agents import Limits
 from tui_agent.vocabulary.errors import UsageError
-from tui_agent.vocabulary.records import Rules
+from tui_agent.vocabulary.rules import Rules
 from tui_agent.vocabulary.states import Mode
 from tui_agent.workspace.api import SessionOptions
 

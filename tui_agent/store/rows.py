@@ -39,11 +39,11 @@ from tui_agent.vocabulary.messages import Message, Origin, StopReason
 from tui_agent.vocabulary.records import (
     Boundary,
     Partial,
-    Rules,
     SessionRecord,
     ToolRun,
     TurnRecord,
 )
+from tui_agent.vocabulary.rules import Rules
 from tui_agent.vocabulary.states import CallState, DoneReason, Mode, Trigger
 from tui_agent.vocabulary.usage import Usage
 

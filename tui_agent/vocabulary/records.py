@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tui_agent.vocabulary.agents import Limits, ModelChoice
 from tui_agent.vocabulary.blocks import ContentPart, JsonObject, Outcome
 from tui_agent.vocabulary.decisions import PendingItem, Verdict
-from tui_agent.vocabulary.events import QueuedMessage
 from tui_agent.vocabulary.messages import Message
+from tui_agent.vocabulary.rules import Rules
 from tui_agent.vocabulary.states import CallState, DoneReason, Mode, Phase, Trigger
 from tui_agent.vocabulary.usage import Usage
 
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """Permission rules as written, by what they say."""
-
-    allow: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
+if TYPE_CHECKING:
+    # Making the events costs as much as the rest of this room; who reads rows may need none.
+    from tui_agent.vocabulary.events import QueuedMessage
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from tui_agent.vocabulary.agents import Limits, ModelChoice
-from tui_agent.vocabulary.blocks import JsonObject
-from tui_agent.vocabulary.decisions import Decision, PendingItem
-from tui_agent.vocabulary.events import Event
-from tui_agent.vocabulary.messages import Message
-from tui_agent.vocabulary.records import Rules, SessionRecord, SessionSnapshot, SessionSummary
-from tui_agent.vocabulary.states import Mode
+from tui_agent.vocabulary.rules import Rules
+
+if TYPE_CHECKING:
+    # What crosses is made by others: the command line needs the seam and not its nouns.
+    from tui_agent.vocabulary.agents import Limits, ModelChoice
+    from tui_agent.vocabulary.blocks import JsonObject
+    from tui_agent.vocabulary.decisions import Decision, PendingItem
+    from tui_agent.vocabulary.events import Event
+    from tui_agent.vocabulary.messages import Message
+    from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary
+    from tui_agent.vocabulary.states import Mode
 
 
 @dataclass(frozen=True, slots=True)
