@@ -25,6 +25,7 @@ from tui_agent.providers import anthropic_request, chat_request
 from tui_agent.providers.base import (
     ListedModel,
     ModelRequest,
+    PreparedRequest,
     StreamEnd,
     StreamItem,
     TextPiece,
@@ -183,6 +184,12 @@ class ScriptedModel:
 
     async def models(self) -> tuple[ListedModel, ...]:
         return (ListedModel(MODEL),)
+
+    def request_body(self, request: ModelRequest) -> PreparedRequest:
+        return PreparedRequest(anthropic_request.build_body(request, self.provider))
+
+    async def describe(self, model: str) -> ListedModel | None:
+        return ListedModel(model)
 
     async def aclose(self) -> None:
         """Nothing to close."""

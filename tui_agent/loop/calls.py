@@ -11,18 +11,15 @@ import asyncio
 import logging
 from dataclasses import replace
 
-from tui_agent.loop.review import (
-    CheckedCall,
-    check,
-    context_for,
-    digest_of,
-)
+from tui_agent.loop.early import note_read, result_of
+from tui_agent.loop.invoking import error_result, invoke
+from tui_agent.loop.review import CheckedCall, check, digest_of
 from tui_agent.loop.settling import unknown
 from tui_agent.loop.told import result_event
-from tui_agent.loop.turn import Turn, to_its_end
-from tui_agent.tools.base import ChildPaused, ToolError, ToolInterrupted
+from tui_agent.loop.turn import EarlyCall, Turn, to_its_end
+from tui_agent.tools.base import ChildPaused, ToolError
 from tui_agent.vocabulary.blocks import ContentPart, Outcome, TextBlock, ToolResult
-from tui_agent.vocabulary.events import ToolProgress, ToolStarted
+from tui_agent.vocabulary.events import ToolStarted
 from tui_agent.vocabulary.records import ToolRun
 from tui_agent.vocabulary.states import CallState
 
@@ -55,9 +52,21 @@ async def cancel_calls(turn: Turn) -> None:
         if isinstance(ended, Exception):
             log.error("the outcome of a call was not stored", exc_info=ended)
     turn.running.clear()
+    for call_id in list(turn.early):
+        await _take_over(turn, turn.early.pop(call_id), stopped=True)
+
+
+async def _take_over(turn: Turn, early: EarlyCall, *, stopped: bool = False) -> None:
+    """The outcome of a call that began while its reply streamed."""
+    result = await result_of(early, stopped=stopped)
+    note_read(turn, result)
+    await _settle(turn, early.run, result)
 
 
 async def _run(turn: Turn, run: ToolRun) -> None:
+    if (early := turn.early.pop(run.tool_use_id, None)) is not None:
+        await _take_over(turn, early)
+        return
     if run.state is CallState.STARTED and not _may_repeat(turn, run):
         await _settle_unknown(turn, run)
         return
@@ -66,7 +75,7 @@ async def _run(turn: Turn, run: ToolRun) -> None:
         if run.digest != digest_of(turn, run, checked):
             raise ToolError("Not run: the call is no longer the one that was approved.")
     except ToolError as error:
-        await _settle(turn, run, _error(error))
+        await _settle(turn, run, error_result(error))
         return
     if not checked.tool.is_read_only or run.state is not CallState.APPROVED:
         again = run.state is not CallState.APPROVED
@@ -105,41 +114,12 @@ async def _settle_unknown(turn: Turn, run: ToolRun) -> None:
 
 async def _finish(turn: Turn, run: ToolRun, checked: CheckedCall) -> None:
     try:
-        result = await _call_tool(turn, run, checked)
+        result = await invoke(turn, run, checked)
     except ChildPaused as paused:
         await turn.store.note_waiting(turn.session.id, run.tool_use_id, paused.child_id)
         turn.rejoined.add(run.tool_use_id)
         return
     await _settle(turn, run, _with_comment(run, result))
-
-
-async def _call_tool(turn: Turn, run: ToolRun, checked: CheckedCall) -> ToolResult:
-    """The tool's result; its failures are results too."""
-
-    def progress(text: str, total: int) -> None:
-        turn.emit(ToolProgress(tool_use_id=run.tool_use_id, text=text, total_bytes=total))
-
-    context = replace(context_for(turn, run), progress=progress, judged=checked.effects)
-    try:
-        async with turn.services.locks.hold(checked.effects):
-            return await checked.tool.run(checked.args, context)
-    except ToolError as error:
-        return _error(error)
-    except ToolInterrupted as interrupted:
-        return replace(interrupted.result, outcome=Outcome.INTERRUPTED)
-    except asyncio.CancelledError:
-        text = "Interrupted: the call was stopped before it had ended."
-        return ToolResult((TextBlock(text),), outcome=Outcome.INTERRUPTED)
-    except ChildPaused:
-        raise
-    except Exception as error:  # a tool's fault is the call's result, never the turn's end
-        log.exception("%s failed", run.name)
-        text = f"The tool {run.name} failed: {error!r}"
-        return ToolResult((TextBlock(text),), outcome=Outcome.ERROR)
-
-
-def _error(error: ToolError) -> ToolResult:
-    return ToolResult((TextBlock(str(error)),), error.details, Outcome.ERROR)
 
 
 def _with_comment(run: ToolRun, result: ToolResult) -> ToolResult:

@@ -11,6 +11,7 @@ import logging
 from tui_agent.loop.batch import load_batch
 from tui_agent.loop.calls import cancel_calls
 from tui_agent.loop.confirming import pause
+from tui_agent.loop.early import discard_all
 from tui_agent.loop.settling import close_batch
 from tui_agent.loop.streaming import cut_text
 from tui_agent.loop.turn import StopKind, Turn
@@ -83,6 +84,7 @@ async def _store_end(turn: Turn) -> None:
 
 async def _store_cut_reply(turn: Turn) -> None:
     """Half-streamed text stays, marked cut; its calls are dropped."""
+    await discard_all(turn)
     blocks = () if turn.reply is None else cut_text(turn.reply)
     turn.reply = None
     message = None

@@ -54,7 +54,8 @@ def ready_calls(turn: Turn, batch: Batch) -> tuple[ToolRun, ...]:
 
 def _may_finish(turn: Turn, run: ToolRun) -> bool:
     is_approved = run.verdict is not None and run.verdict.source is Source.PERSON
-    return is_approved or run.state is CallState.WAITING or run.tool_use_id in turn.running
+    has_begun = run.tool_use_id in turn.running or run.tool_use_id in turn.early
+    return is_approved or has_begun or run.state is CallState.WAITING
 
 
 async def _something_happens(turn: Turn) -> None:

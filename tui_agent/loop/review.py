@@ -50,8 +50,10 @@ async def review(turn: Turn, batch: Batch) -> None:
     planned = batch.planned
     if not planned:
         return
-    await turn.refresh()
-    grants = await turn.services.grants.granted(turn.session)
+    grants: Sequence[Rule] = ()
+    if any(run.tool_use_id not in turn.early for run in planned):
+        await turn.refresh()
+        grants = await turn.services.grants.granted(turn.session)
     reviewed: list[ToolRun] = []
     asks: list[PendingItem] = []
     for run in planned:
@@ -137,9 +139,27 @@ def gate_call(turn: Turn, run: ToolRun, checked: CheckedCall) -> Call:
     )
 
 
+def verdict_event(run: ToolRun) -> ActAuthDecision:
+    """What is told of the judgement on a call that has met the gate."""
+    if run.verdict is None:
+        raise RuntimeError(f"the call {run.tool_use_id} was not judged")
+    return ActAuthDecision(
+        tool_use_id=run.tool_use_id,
+        tool=run.name,
+        action=run.verdict.action,
+        source=run.verdict.source,
+        reason=run.verdict.reason,
+        rule=run.verdict.rule,
+        stop=run.verdict.stop,
+    )
+
+
 def _review_call(
     turn: Turn, run: ToolRun, grants: Sequence[Rule]
 ) -> tuple[ToolRun, PendingItem | None]:
+    if (early := turn.early.get(run.tool_use_id)) is not None:
+        started = replace(run, digest=early.run.digest, verdict=early.run.verdict)
+        return replace(started, state=CallState.APPROVED), None
     try:
         checked = check(turn, run)
     except ToolError as error:
@@ -196,18 +216,8 @@ def _settled(turn: Turn, run: ToolRun, state: CallState, outcome: Outcome, text:
 
 def _announce(turn: Turn, runs: Sequence[ToolRun], asks: dict[str, PendingItem]) -> None:
     for run in runs:
-        if run.verdict is not None:
-            turn.emit(
-                ActAuthDecision(
-                    tool_use_id=run.tool_use_id,
-                    tool=run.name,
-                    action=run.verdict.action,
-                    source=run.verdict.source,
-                    reason=run.verdict.reason,
-                    rule=run.verdict.rule,
-                    stop=run.verdict.stop,
-                )
-            )
+        if run.verdict is not None and run.tool_use_id not in turn.early:
+            turn.emit(verdict_event(run))
         item = asks.get(run.tool_use_id)
         if item is not None and run.state is CallState.ASKED:
             if item.kind is PendingKind.QUESTION:

@@ -10,6 +10,7 @@ import asyncio
 from contextlib import aclosing
 from dataclasses import replace
 
+from tui_agent.loop.early import consider, discard_all, keep_fitting
 from tui_agent.loop.steering import deliver_steering
 from tui_agent.loop.turn import StreamedReply, Turn, TurnFailed, to_its_end
 from tui_agent.providers.base import StreamEnd, TextPiece, ThinkingPiece, ToolInputPiece
@@ -45,11 +46,13 @@ async def stream(turn: Turn) -> LoopState:
     except ProviderError as error:
         return await _after_failure(turn, error)
     if end.stop_reason in (StopReason.REFUSAL, StopReason.CONTENT_FILTER):
+        await discard_all(turn)
         await to_its_end(_store_reply(turn, _without_calls(end)))
         raise TurnFailed(_refusal(end), "Rephrase the request, or pick another model.")
     if not text_of(end.blocks).strip() and not tool_uses(end.blocks):
         return await _after_empty_answer(turn, end)
     turn.empty_answers = 0
+    await keep_fitting(turn, tool_uses(end.blocks))
     reply = await to_its_end(_store_reply(turn, await _with_fresh_ids(turn, end)))
     return await _after_reply(turn, reply)
 
@@ -76,6 +79,8 @@ async def _receive(turn: Turn) -> StreamEnd:
                         return item
                     case TextPiece() | ThinkingPiece() | ToolInputPiece():
                         _tell(turn, item, clock.monotonic() - started)
+                        if isinstance(item, ToolInputPiece):
+                            await consider(turn, item)
                         await _save_partial(turn)
     except ProviderError as error:
         _complete(turn, StopReason.ERROR, error.usage or Usage())
@@ -103,6 +108,7 @@ def _begin_reply(turn: Turn, attempt: int) -> None:
 async def _withdraw(turn: Turn, item: Retrying) -> None:
     if turn.reply is None:
         return
+    await discard_all(turn)  # told before the withdrawal, which forgets the calls of the attempt
     has_partial = bool(turn.reply.saved)
     turn.emit(turn.retry_wait.announce(turn.reply.model_call_id, item))
     turn.reply = None
@@ -181,6 +187,7 @@ async def _after_failure(turn: Turn, error: ProviderError) -> LoopState:
 
 async def _drop_reply(turn: Turn) -> None:
     """Nothing of the response is kept but what it cost."""
+    await discard_all(turn)
     turn.reply = None
     await turn.store.drop_partial(turn.session.id)
     await turn.store.save_turn_usage(turn.id, turn.usage, turn.rounds)
@@ -211,9 +218,11 @@ def _without_calls(end: StreamEnd) -> StreamEnd:
 
 
 async def _with_fresh_ids(turn: Turn, end: StreamEnd) -> StreamEnd:
-    """The response with an id of our own for every call whose id the session has seen before."""
+    """The response with an id of our own for every call whose id the session has seen before, be
+    it only as that of a start that was discarded."""
     ids = [use.id for use in tool_uses(end.blocks)]
     taken = await turn.store.taken_call_ids(turn.session.id, ids) if ids else frozenset()
+    taken |= turn.spent_ids.intersection(ids)
     if not taken:
         return end
     return replace(
@@ -248,6 +257,8 @@ async def _store_reply(turn: Turn, end: StreamEnd) -> Message:
     stored = await turn.store.append_reply(
         turn.session.id, message, turn_id=turn.id, usage=turn.usage, rounds=turn.rounds
     )
+    if turn.reply is not None:
+        turn.early = turn.reply.early
     turn.reply = None
     await turn.announce(stored)
     return stored

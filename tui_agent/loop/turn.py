@@ -27,10 +27,11 @@ from tui_agent.tools.locks import PathLocks
 from tui_agent.tools.names import ASK_USER_QUESTION, TASK
 from tui_agent.tools.registry import ToolRegistry
 from tui_agent.vocabulary.agents import AgentConfig, ModelFacts
+from tui_agent.vocabulary.blocks import ToolResult
 from tui_agent.vocabulary.events import Event, MessageStored, QueuedMessage
 from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock
 from tui_agent.vocabulary.messages import Message
-from tui_agent.vocabulary.records import SessionRecord
+from tui_agent.vocabulary.records import SessionRecord, ToolRun
 from tui_agent.vocabulary.states import DoneReason, LoopState, Trigger
 from tui_agent.vocabulary.usage import Usage
 
@@ -130,6 +131,14 @@ class TurnFailed(Exception):  # noqa: N818 - an end like another, not a programm
         self.action = action
 
 
+@dataclass(frozen=True, slots=True)
+class EarlyCall:
+    """A read that began while its reply still streamed: the call as its row will be, its run."""
+
+    run: ToolRun
+    task: asyncio.Task[ToolResult]
+
+
 @dataclass(slots=True)
 class StreamedReply:
     """What has streamed of the current response; kept so that an interruption can store it."""
@@ -141,6 +150,10 @@ class StreamedReply:
     saved: float = 0.0
     is_dirty: bool = False
     is_complete: bool = False
+    inputs: dict[str, str] = field(default_factory=dict)
+    """The arguments of each call as far as they have come, while all may start early."""
+    early: dict[str, EarlyCall] = field(default_factory=dict)
+    may_start_early: bool = True
 
 
 @dataclass(slots=True)
@@ -176,6 +189,10 @@ class Turn:
     request: ModelRequest | None = None
     reply: StreamedReply | None = None
     running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    early: dict[str, EarlyCall] = field(default_factory=dict)
+    """Reads of the open batch that have begun and are not in `running` yet."""
+    spent_ids: set[str] = field(default_factory=set)
+    """Ids of calls that were told and then discarded with their reply."""
     rejoined: set[str] = field(default_factory=set)
     """Task calls whose paused child this turn has already gone back to."""
     last_batch: str = ""

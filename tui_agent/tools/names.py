@@ -1,5 +1,8 @@
 """Names of the tools that the loop and the gate treat in a way of their own."""
 
 BASH = "Bash"
+READ = "Read"
+GLOB = "Glob"
+GREP = "Grep"
 TASK = "Task"
 ASK_USER_QUESTION = "AskUserQuestion"
