@@ -7,7 +7,6 @@ of its batch and nobody else owns the session, the turn is run on to its end as 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TextIO, assert_never
@@ -20,6 +19,7 @@ from tui_agent.headless.words import is_question, one_line, pending_lines
 from tui_agent.vocabulary.blocks import JsonObject
 from tui_agent.vocabulary.decisions import Choice, Decision, PendingItem, Scope
 from tui_agent.vocabulary.errors import ConflictError, UsageError, UserError
+from tui_agent.vocabulary.typed_json import parse_typed_object
 from tui_agent.workspace.api import DecideResult, WorkspaceApi
 
 
@@ -133,12 +133,9 @@ def _object(text: str | None) -> JsonObject | None:
     if text is None:
         return None
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"--input is not JSON: {one_line(str(error))}") from error
-    if not isinstance(value, dict):
-        raise UsageError("--input must be a JSON object: {...}")
-    return value
+        return parse_typed_object(text)
+    except ValueError as error:
+        raise UsageError(f"--input cannot be taken: {one_line(str(error))}") from error
 
 
 def _answers(
