@@ -14,12 +14,13 @@ from tests.store.kit import (
     results,
     with_batch,
 )
-from tui_agent.store import Grant, Store, TurnEnd
+from tui_agent.store import Store, TurnEnd
 from tui_agent.vocabulary.blocks import Outcome, TextBlock
 from tui_agent.vocabulary.decisions import (
     Action,
     Choice,
     Decision,
+    Grant,
     PendingKind,
     Scope,
     Source,
@@ -262,7 +263,7 @@ async def test_an_approval_may_change_the_input(store: Store) -> None:
     assert decided.run.verdict == Verdict(Action.ALLOW, Source.PERSON, "shorter")
     entry = await store.pending_item("ask_c1")
     assert (entry.resolved, entry.decision, entry.item) == (6.0, decision, ask("c1"))
-    assert await store.grants("ses_a", FOLDER) == (grant,)
+    assert await store.grants("ses_a", FOLDER) == (replace(grant, id=1),)
 
 
 async def test_a_plain_no_settles_every_undecided_sibling(store: Store) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.store.kit import FOLDER, session
 from tui_agent.store import Store
 from tui_agent.vocabulary.decisions import Scope
-from tui_agent.vocabulary.errors import StoreError
+from tui_agent.vocabulary.errors import NotFoundError, StoreError
 from tui_agent.vocabulary.events import QueuedMessage
 
 
@@ -49,3 +49,19 @@ async def test_grants_hold_for_their_session_or_their_folder(store: Store) -> No
     mine = await store.grants("ses_a", FOLDER)
     assert [(g.rule, g.at) for g in mine] == [("Bash(ls)", 1.0), ("Bash(git status)", 3.0)]
     assert [g.rule for g in await store.grants("ses_b", FOLDER)] == ["Bash(git status)"]
+
+
+async def test_a_grant_is_listed_and_taken_back(store: Store) -> None:
+    await store.create_session(session())
+    await store.add_grant("ses_a", FOLDER, "Bash(ls)", Scope.SESSION, 1.0)
+    await store.add_grant(None, "/elsewhere", "Edit", Scope.ALWAYS, 2.0)
+    first, second = await store.all_grants()
+    assert await store.all_grants(FOLDER) == (first,)
+    assert (first.rule, second.folder) == ("Bash(ls)", "/elsewhere")
+    assert first.id is not None
+    assert await store.remove_grant(first.id) == first
+    assert await store.all_grants() == (second,)
+    for unknown in (first.id, 0, -1, 10**30):
+        with pytest.raises(NotFoundError, match=str(unknown)):
+            await store.remove_grant(unknown)
+    await store.delete_session("ses_a")

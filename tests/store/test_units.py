@@ -116,6 +116,7 @@ WRITES: dict[str, Call] = {
     "save_draft": lambda s: s.save_draft("ses_b", "x"),
     "save_view": lambda s: s.save_view("ses_b", {"x": 1}),
     "add_grant": lambda s: s.add_grant("ses_a", FOLDER, "Edit", Scope.SESSION, 1.0),
+    "remove_grant": lambda s: s.remove_grant(1),
     "store_summary": lambda s: s.store_summary(
         "ses_b",
         said("s9", "short", Origin.SUMMARY),
@@ -152,6 +153,7 @@ READS: dict[str, Call] = {
     "draft": lambda s: s.draft("ses_b"),
     "view": lambda s: s.view("ses_b"),
     "grants": lambda s: s.grants("ses_a", FOLDER),
+    "all_grants": lambda s: s.all_grants(FOLDER),
     "boundaries": lambda s: s.boundaries("ses_a"),
     "search": lambda s: s.search("look"),
     "is_owned": lambda s: s.is_owned("ses_a"),
@@ -173,6 +175,7 @@ async def furnished(store: Store) -> None:
     await store.append_message("ses_b", said("m1", "hello"))
     await store.enqueue("ses_b", QueuedMessage("q1", "next"))
     await store.save_partials([Partial("ses_b", "turn_b", "call", "half", "", 1.0)])
+    await store.add_grant("ses_b", FOLDER, "Bash(ls)", Scope.SESSION, 1.0)
 
 
 def dump_of(path: Path) -> list[str]:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tui_agent.store.ownership import Ownership
     from tui_agent.store.store import Store
-    from tui_agent.store.values import Decided, Grant, PendingEntry, TurnEnd
+    from tui_agent.store.values import Decided, PendingEntry, TurnEnd
 
-__all__ = ["Decided", "Grant", "Ownership", "PendingEntry", "Store", "TurnEnd"]
+__all__ = ["Decided", "Ownership", "PendingEntry", "Store", "TurnEnd"]
 
 
 def __getattr__(name: str) -> Any:
@@ -30,7 +30,7 @@ def __getattr__(name: str) -> Any:
             from tui_agent.store.ownership import Ownership
 
             return Ownership
-        case "Decided" | "Grant" | "PendingEntry" | "TurnEnd":
+        case "Decided" | "PendingEntry" | "TurnEnd":
             from tui_agent.store import values
 
             return getattr(values, name)

@@ -9,12 +9,13 @@ from dataclasses import replace
 
 from tui_agent.store import batches, desk, pending
 from tui_agent.store.rows import dump, update
-from tui_agent.store.values import Decided, Grant
+from tui_agent.store.values import Decided
 from tui_agent.vocabulary.blocks import ContentPart, Outcome, TextBlock
 from tui_agent.vocabulary.decisions import (
     Action,
     Choice,
     Decision,
+    Grant,
     PendingItem,
     PendingKind,
     Verdict,

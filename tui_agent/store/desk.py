@@ -8,10 +8,10 @@ import sqlite3
 from collections.abc import Sequence
 
 from tui_agent.store.rows import dump, insert, partial_of
-from tui_agent.store.values import Grant
 from tui_agent.text.surrogates import safe_surrogates
 from tui_agent.vocabulary.blocks import JsonObject
-from tui_agent.vocabulary.decisions import Scope
+from tui_agent.vocabulary.decisions import Grant, Scope
+from tui_agent.vocabulary.errors import NotFoundError
 from tui_agent.vocabulary.events import QueuedMessage
 from tui_agent.vocabulary.records import Partial
 
@@ -124,9 +124,33 @@ def grants(connection: sqlite3.Connection, session_id: str, folder: str) -> tupl
         " ORDER BY number",
         (safe_surrogates(folder), session_id),
     )
-    return tuple(
-        Grant(row["session_id"], row["folder"], row["rule"], Scope(row["scope"]), row["at"])
-        for row in rows
+    return tuple(map(_grant, rows))
+
+
+def all_grants(connection: sqlite3.Connection, folder: str | None) -> tuple[Grant, ...]:
+    """Every standing permission, oldest first; with `folder` those that hold there."""
+    place = None if folder is None else safe_surrogates(folder)
+    rows = connection.execute(
+        "SELECT * FROM grants WHERE ? IS NULL OR folder = ? ORDER BY number", (place, place)
+    )
+    return tuple(map(_grant, rows))
+
+
+def remove_grant(connection: sqlite3.Connection, number: int) -> Grant:
+    """Take a standing permission back; returns what it was. Raises `NotFoundError`."""
+    row = connection.execute(
+        # a number beyond what SQLite holds is nobody's
+        "DELETE FROM grants WHERE number = CAST(? AS INTEGER) RETURNING *",
+        (str(number),),
+    ).fetchone()
+    if row is None:
+        raise NotFoundError(f"There is no standing permission {number}.")
+    return _grant(row)
+
+
+def _grant(row: sqlite3.Row) -> Grant:
+    return Grant(
+        row["session_id"], row["folder"], row["rule"], Scope(row["scope"]), row["at"], row["number"]
     )
 
 

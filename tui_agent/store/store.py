@@ -29,9 +29,9 @@ from tui_agent.store import (
 )
 from tui_agent.store.connection import Database
 from tui_agent.store.ownership import Locks, Ownership
-from tui_agent.store.values import Closing, Decided, Grant, PendingEntry, TurnEnd
+from tui_agent.store.values import Closing, Decided, PendingEntry, TurnEnd
 from tui_agent.vocabulary.blocks import ContentPart, JsonObject, Outcome
-from tui_agent.vocabulary.decisions import Decision, PendingItem, Scope
+from tui_agent.vocabulary.decisions import Decision, Grant, PendingItem, Scope
 from tui_agent.vocabulary.events import QueuedMessage
 from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock
 from tui_agent.vocabulary.messages import Message
@@ -499,6 +499,14 @@ class Store:
     async def grants(self, session_id: str, folder: str) -> tuple[Grant, ...]:
         """What holds for a session in a folder, oldest first."""
         return await self._db.read(lambda c: desk.grants(c, session_id, folder))
+
+    async def all_grants(self, folder: str | None = None) -> tuple[Grant, ...]:
+        """Every standing permission, oldest first; with `folder` those that hold there."""
+        return await self._db.read(lambda c: desk.all_grants(c, folder))
+
+    async def remove_grant(self, number: int) -> Grant:
+        """Take a standing permission back; returns what it was. Raises `NotFoundError`."""
+        return await self._db.write(lambda c: desk.remove_grant(c, number))
 
     # --- compaction and search -------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tui_agent.vocabulary.decisions import Decision, PendingItem, Scope
+from tui_agent.vocabulary.decisions import Decision, PendingItem
 from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import ToolRun
 from tui_agent.vocabulary.states import DoneReason
@@ -32,17 +32,6 @@ class Closing:
     message: Message
     settled: tuple[ToolRun, ...] = ()
     note: Message | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """A person's standing permission. `session_id` of `None`: for every session of the folder."""
-
-    session_id: str | None
-    folder: str
-    rule: str
-    scope: Scope
-    at: float
 
 
 @dataclass(frozen=True, slots=True)

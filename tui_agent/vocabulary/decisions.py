@@ -113,3 +113,16 @@ class PendingItem:
     created: float
     agent: str = "main"
     details: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A person's standing permission. `session_id` of `None`: for every session of the folder. `id`
+    is the store's number for it; `None` before it is stored."""
+
+    session_id: str | None
+    folder: str
+    rule: str
+    scope: Scope
+    at: float
+    id: int | None = None

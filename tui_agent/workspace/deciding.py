@@ -15,13 +15,14 @@ from tui_agent.loop.told import resolved_event, result_event
 from tui_agent.loop.turn import Turn
 from tui_agent.rules.syntax import parse_rule
 from tui_agent.store import Store
-from tui_agent.store.values import Grant, PendingEntry
+from tui_agent.store.values import PendingEntry
 from tui_agent.tools.base import ToolError
 from tui_agent.vocabulary.blocks import TextBlock
 from tui_agent.vocabulary.decisions import (
     Action,
     Choice,
     Decision,
+    Grant,
     PendingItem,
     Scope,
     Source,
