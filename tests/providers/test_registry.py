@@ -15,7 +15,7 @@ from tui_agent.providers.registry import (
     make_client,
     providers_with_key,
 )
-from tui_agent.vocabulary.agents import ModelChoice
+from tui_agent.vocabulary.agents import EFFORTS, ModelChoice
 from tui_agent.vocabulary.errors import UsageError
 
 
@@ -27,6 +27,7 @@ def test_the_order_of_choice() -> None:
         "deepseek",
         "kimi",
         "glm",
+        "openrouter",
         "compatible",
         "demo",
     )
@@ -59,6 +60,29 @@ def test_whose_key_is_taken(
     provider: str, environ: dict[str, str], expected: tuple[str, str] | None
 ) -> None:
     assert key_for(provider, environ) == expected
+
+
+ROUTER_KEY = {"OPENROUTER_API_KEY": "r"}
+
+
+@pytest.mark.parametrize(
+    ("provider", "base_url", "expected"),
+    [
+        ("openrouter", None, "r"),
+        ("openrouter", "https://openrouter.ai/api/v1", "r"),
+        ("openrouter", "https://elsewhere.example/api/v1", None),
+        ("compatible", "https://openrouter.ai/api/v1", "r"),
+        ("compatible", "https://openrouter.ai.example/api/v1", None),
+        ("compatible", "http://127.0.0.1:8080/v1", None),
+        ("compatible", None, None),
+        ("openai", "https://openrouter.ai/api/v1", None),
+    ],
+)
+def test_a_routers_key_goes_to_its_host_alone(
+    provider: str, base_url: str | None, expected: str | None
+) -> None:
+    found = key_for(provider, ROUTER_KEY, base_url)
+    assert (found[0] if found else None) == expected
 
 
 def test_providers_with_a_key_of_their_own_in_the_order_of_choice() -> None:
@@ -103,6 +127,34 @@ def test_an_unknown_model_gets_careful_values_and_the_user_corrects_them() -> No
     assert (facts.window, facts.options) == (8192, (("temperature", 0),))
     with pytest.raises(ValueError, match="windows"):
         facts_for(choice, {"windows": 1})
+
+
+def test_what_the_server_says_goes_before_the_catalogue_and_the_user_before_both() -> None:
+    choice = ModelChoice("anthropic", "claude-sonnet-5-5")
+    told = {"window": 500_000, "max_output": 60_000}
+    assert facts_for(choice, told=told).window == 500_000
+    facts = facts_for(choice, {"window": 100_000}, told=told)
+    assert (facts.window, facts.max_output) == (100_000, 60_000)
+    assert facts.price_input == 2
+
+
+def test_a_window_that_is_smaller_than_thought_keeps_room_for_the_prompt() -> None:
+    choice = ModelChoice("compatible", "small", "http://127.0.0.1:8080/v1")
+    assert facts_for(choice, told={"window": 4096}).max_output == 1024
+    assert facts_for(choice, {"max_output": 3000}, told={"window": 4096}).max_output == 3000
+
+
+def test_a_limit_of_the_makers_own_server_does_not_count_elsewhere() -> None:
+    assert not facts_for(ModelChoice("openai", "gpt-6.1-sol")).takes_tools
+    gateway = ModelChoice("openai", "gpt-6.1-sol", "https://gateway.example/v1")
+    assert facts_for(gateway).takes_tools
+    assert facts_for(gateway).note == ""
+
+
+def test_levels_of_thinking_are_words_that_some_maker_knows() -> None:
+    for models in CATALOGUE.values():
+        for facts in models.values():
+            assert set(facts.efforts or ()) <= set(EFFORTS)
 
 
 def test_every_maker_has_a_key_name_but_the_servers_of_ones_own() -> None:

@@ -7,6 +7,7 @@ once: it writes the new body and fails, so that a person looks at it.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,13 @@ import pytest
 from tests.providers import history
 from tests.providers.fixture_server import FixtureServer
 from tui_agent.providers.anthropic_messages import AnthropicClient
-from tui_agent.providers.base import ModelRequest, RequestMessage
+from tui_agent.providers.base import ModelClient, ModelRequest, RequestMessage
+from tui_agent.providers.catalogue import facts_for
 from tui_agent.providers.chat_completions import ChatClient
 from tui_agent.providers.chat_request import build_body
 from tui_agent.providers.presets import PRESETS
 from tui_agent.providers.retry import without_replay
-from tui_agent.vocabulary.agents import ModelFacts
+from tui_agent.vocabulary.agents import ModelChoice, ModelFacts
 from tui_agent.vocabulary.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 
 BODIES = Path(__file__).parent / "bodies"
@@ -35,6 +37,12 @@ def reviewed(name: str, body: Any) -> None:
         path.write_text(text)
         pytest.fail(f"{path.name} is new: review it")
     assert text == path.read_text()
+
+
+def known(provider: str, model: str, effort: str | None = "high") -> ModelFacts:
+    """What the catalogue knows of a model, with a level of thinking that was asked for."""
+    facts = facts_for(ModelChoice(provider, model))
+    return replace(facts, max_output=4096, effort=effort)
 
 
 async def anthropic_body(server: FixtureServer, request: ModelRequest) -> Any:
@@ -55,7 +63,9 @@ async def chat_body(server: FixtureServer, preset: str, request: ModelRequest) -
 
 async def test_the_body_for_anthropic(server: FixtureServer) -> None:
     messages = history.conversation("anthropic", "claude-sonnet-5-5", history.SIGNED)
-    request = history.request("claude-sonnet-5-5", messages)
+    request = history.request(
+        "claude-sonnet-5-5", messages, known("anthropic", "claude-sonnet-5-5")
+    )
     reviewed("anthropic", await anthropic_body(server, request))
 
 
@@ -67,15 +77,17 @@ async def test_the_body_for_anthropic(server: FixtureServer) -> None:
         ("deepseek", "deepseek-flash"),
         ("kimi", "kimi-k3"),
         ("glm", "glm-5.3"),
+        ("openrouter", "openrouter/auto"),
     ],
 )
 async def test_the_body_for_a_chat_server(server: FixtureServer, preset: str, model: str) -> None:
     thinking = history.REASONED
-    if preset != "compatible":
+    if preset not in ("compatible", "openrouter"):
         data = {"thinking_field": "reasoning_content"}
         thinking = (ThinkingBlock("I should look.", provider_data=data),)
     messages = history.conversation(preset, model, thinking)
-    reviewed(preset, await chat_body(server, preset, history.request(model, messages)))
+    request = history.request(model, messages, known(preset, model))
+    reviewed(preset, await chat_body(server, preset, request))
 
 
 SIGNATURE = {"extra_content": {"google": {"thought_signature": "sig"}}}
@@ -84,7 +96,7 @@ SIGNATURE = {"extra_content": {"google": {"thought_signature": "sig"}}}
 async def test_the_body_for_gemini(server: FixtureServer) -> None:
     data = {**SIGNATURE, "message": {"extra_content": {"google": {"thought_signature": "late"}}}}
     messages = history.conversation("gemini", "gemini-3.8-flash", (), call_data=data)
-    request = history.request("gemini-3.8-flash", messages)
+    request = history.request("gemini-3.8-flash", messages, known("gemini", "gemini-3.8-flash"))
     reviewed("gemini", await chat_body(server, "gemini", request))
 
 
@@ -169,7 +181,180 @@ async def test_a_request_without_replay_keeps_everything_else(server: FixtureSer
     assert kinds(body).count("tool_result") == 2
 
 
+# ------------------------------------------------------- the request as it can be looked at
+
+
+@pytest.mark.parametrize("provider", ["anthropic", *PRESETS])
+async def test_what_is_shown_of_a_request_is_what_is_sent(
+    server: FixtureServer, provider: str
+) -> None:
+    messages = history.conversation("anthropic", "m", history.SIGNED)
+    facts = ModelFacts(max_output=4096, effort="low", options=(("temperature", 0),))
+    request = history.request("m", messages, facts)
+    client: ModelClient
+    if provider == "anthropic":
+        client = AnthropicClient("k", base_url=server.url("stream/anthropic/01-text"))
+    else:
+        url = server.url("stream/openai/01-text/v1")
+        client = ChatClient(PRESETS[provider], "k", base_url=url)
+    shown = client.request_body(request)
+    async for _ in client.stream(request):
+        pass
+    await client.aclose()
+    assert server.asked[-1].body == shown.body
+
+
+def notes_of(preset: str, request: ModelRequest) -> tuple[str, ...]:
+    if preset == "anthropic":
+        return AnthropicClient("k").request_body(request).notes
+    return ChatClient(PRESETS[preset], "k").request_body(request).notes
+
+
+def test_what_is_left_out_for_another_maker_is_said() -> None:
+    messages = history.conversation("anthropic", "claude-sonnet-5-5", history.SIGNED)
+    assert notes_of("deepseek", history.request("deepseek-flash", messages)) == (
+        "reasoning by anthropic claude-sonnet-5-5 left out (1 message): "
+        "it goes back only to the model that made it",
+        "images of results put behind them (1 message): this API takes none inside",
+    )
+    assert notes_of("anthropic", history.request("claude-opus-5-5", messages)) == (
+        "reasoning by anthropic claude-sonnet-5-5 left out (1 message): "
+        "it goes back only to the model that made it",
+    )
+    messages = history.conversation("gemini", "g", history.REASONED, call_data=SIGNATURE)
+    assert notes_of("openai", history.request("gpt-6-luna", messages))[0] == (
+        "reasoning and signatures by gemini g left out (1 message): "
+        "it goes back only to the model that made it"
+    )
+
+
+def test_what_its_maker_cannot_get_back_is_said() -> None:
+    messages = history.conversation("anthropic", "m", history.SIGNED)
+    request = history.request("m", messages)
+    assert notes_of("anthropic", request) == (
+        "unsigned reasoning left out (1 message): it was cut before its maker signed it",
+    )
+    assert notes_of("anthropic", without_replay(request)) == (
+        "reasoning left out (1 message): its maker is not known, or did not take it back",
+    )
+    compacted = replace(
+        request, messages=tuple(replace(message, prefix_changed=True) for message in messages)
+    )
+    assert notes_of("anthropic", compacted) == (
+        "reasoning left out (1 message): the conversation before it has changed since",
+    )
+
+
+def test_reasoning_that_a_maker_takes_no_more_is_said() -> None:
+    messages = history.conversation("openai", "gpt-6-luna", history.REASONED)
+    assert notes_of("openai", history.request("gpt-6-luna", messages))[0] == (
+        "reasoning left out (1 message): this API has no place to give it back"
+    )
+
+
+def test_a_request_that_is_whole_has_no_notes() -> None:
+    hello = (RequestMessage("user", (TextBlock("hello"),)),)
+    for preset in ("anthropic", *PRESETS):
+        assert notes_of(preset, history.request("m", hello)) == ()
+
+
+# --------------------------------------------------------------------- thinking and its effort
+
+
+def thinking_in(provider: str, model: str, effort: str | None, *, tools: bool = True) -> Any:
+    """The fields about thinking that a request of this model has."""
+    hello = (RequestMessage("user", (TextBlock("hello"),)),)
+    request = history.request(model, hello, known(provider, model, effort))
+    if not tools:
+        request = replace(request, tools=())
+    client = AnthropicClient("k") if provider == "anthropic" else ChatClient(PRESETS[provider], "k")
+    body = client.request_body(request).body
+    return {
+        key: body[key] for key in ("thinking", "output_config", "reasoning_effort") if key in body
+    }
+
+
+SHOWN = {"type": "adaptive", "display": "summarized"}
+OFF = {"type": "disabled"}
+KEPT = {"type": "enabled", "clear_thinking": False}
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "effort", "fields"),
+    [
+        ("anthropic", "claude-sonnet-5-5", None, {"thinking": SHOWN}),
+        (
+            "anthropic",
+            "claude-sonnet-5-5",
+            "max",
+            {"thinking": SHOWN, "output_config": {"effort": "max"}},
+        ),
+        ("anthropic", "claude-sonnet-5-5", "none", {"thinking": SHOWN}),
+        ("anthropic", "claude-haiku-5-5", "none", {"thinking": OFF}),
+        ("anthropic", "claude-haiku-4-5", "high", {}),
+        ("anthropic", "served-elsewhere", None, {}),
+        ("anthropic", "served-elsewhere", "low", {"output_config": {"effort": "low"}}),
+        ("gemini", "gemini-4-argon", "medium", {"reasoning_effort": "medium"}),
+        ("gemini", "gemini-4-argon", "none", {}),
+        ("deepseek", "deepseek-flash", "max", {"reasoning_effort": "max"}),
+        ("deepseek", "deepseek-flash", "none", {"thinking": OFF}),
+        ("deepseek", "deepseek-flash", "medium", {}),
+        ("kimi", "kimi-k3", "low", {"reasoning_effort": "low"}),
+        ("kimi", "kimi-k3", "none", {}),
+        ("kimi", "kimi-k2.6", "none", {"thinking": OFF}),
+        ("kimi", "kimi-k2.7-code", "high", {}),
+        ("glm", "glm-5.3", None, {"thinking": KEPT}),
+        ("glm", "glm-5.3", "low", {"thinking": KEPT, "reasoning_effort": "low"}),
+        ("glm", "glm-5.3", "none", {"thinking": KEPT}),
+        ("glm", "glm-5.1", "none", {"thinking": OFF}),
+        ("compatible", "qwen", "low", {"reasoning_effort": "low"}),
+        ("compatible", "qwen", "none", {"reasoning_effort": "none"}),
+        ("openrouter", "openrouter/auto", "xhigh", {"reasoning_effort": "xhigh"}),
+        ("openai", "gpt-6-luna", "high", {"reasoning_effort": "none"}),
+        ("openai", "gpt-6-luna", None, {"reasoning_effort": "none"}),
+    ],
+)
+def test_effort_in_the_makers_words_and_only_levels_that_the_model_knows(
+    provider: str, model: str, effort: str | None, fields: dict[str, Any]
+) -> None:
+    assert thinking_in(provider, model, effort) == fields
+
+
+def test_effort_of_a_model_that_thinks_only_without_tools() -> None:
+    fields = thinking_in("openai", "gpt-6-luna", "high", tools=False)
+    assert fields == {"reasoning_effort": "high"}
+
+
+def test_a_level_that_is_not_asked_for_is_said() -> None:
+    hello = (RequestMessage("user", (TextBlock("hello"),)),)
+    request = history.request("kimi-k3", hello, known("kimi", "kimi-k3", "medium"))
+    assert notes_of("kimi", request) == (
+        "thinking effort medium not asked for: this model knows low, high, max",
+    )
+    request = history.request("gpt-6-luna", hello, known("openai", "gpt-6-luna"))
+    assert "only without thinking" in notes_of("openai", request)[0]
+
+
 # ------------------------------------------------------------------- details of the wire
+
+
+async def test_images_of_a_failed_call_stand_behind_its_result(server: FixtureServer) -> None:
+    messages = (
+        RequestMessage("user", (TextBlock("go"),)),
+        RequestMessage("assistant", (ToolUseBlock("c", "Read", {}), ToolUseBlock("d", "Read", {}))),
+        RequestMessage(
+            "user",
+            (
+                ToolResultBlock("c", (history.IMAGE,), True),
+                ToolResultBlock("d", (TextBlock("x"), history.IMAGE)),
+            ),
+        ),
+    )
+    body = await anthropic_body(server, history.request("m", messages))
+    failed, good, image = body["messages"][-1]["content"]
+    assert failed["content"] == [{"type": "text", "text": "(no output)"}]
+    assert [part["type"] for part in good["content"]] == ["text", "image"]
+    assert image["type"] == "image"
 
 
 async def test_the_prefix_is_the_same_bytes_when_the_conversation_grows(

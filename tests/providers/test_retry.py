@@ -10,7 +10,14 @@ import pytest
 
 from tests.providers import history
 from tests.providers.fixture_server import Answer, FixtureServer
-from tui_agent.providers.base import ListedModel, ModelRequest, StreamEnd, StreamItem, TextPiece
+from tui_agent.providers.base import (
+    ListedModel,
+    ModelRequest,
+    PreparedRequest,
+    StreamEnd,
+    StreamItem,
+    TextPiece,
+)
 from tui_agent.providers.chat_completions import ChatClient
 from tui_agent.providers.presets import PRESETS
 from tui_agent.providers.retry import DEFAULT_POLICY, Attempt, CallItem, Retrying, call
@@ -72,6 +79,12 @@ class FailingClient:
 
     async def models(self) -> tuple[ListedModel, ...]:
         return ()
+
+    def request_body(self, request: ModelRequest) -> PreparedRequest:
+        return PreparedRequest({"model": request.model})
+
+    async def describe(self, model: str) -> ListedModel | None:
+        return ListedModel(model)
 
     async def aclose(self) -> None:
         pass

@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tui_agent.providers.anthropic_assembly import AnthropicAssembly
 from tui_agent.providers.anthropic_request import build_body
-from tui_agent.providers.base import ListedModel, ModelRequest, StreamItem
+from tui_agent.providers.base import ListedModel, ModelRequest, PreparedRequest, StreamItem
 from tui_agent.providers.driver import LazyClient, drive
 from tui_agent.providers.errors import ErrorMapper, SdkErrors
+from tui_agent.providers.request_notes import RequestNotes
 from tui_agent.providers.sdk_environment import (
     CONNECT_SECONDS,
     ambient_header_names,
     silence_deprecations,
     usable_key,
 )
+from tui_agent.vocabulary.agents import EFFORTS
 from tui_agent.vocabulary.blocks import tool_uses
+from tui_agent.vocabulary.errors import ErrorClass
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -55,17 +58,29 @@ class AnthropicClient:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
         """Runs one call. Raises `ProviderError`."""
+        prepared = self.request_body(request)
 
         async def open_stream() -> Any:
             client = await self._client.get()
-            body: Any = build_body(request, self.provider)
-            options = dict(request.facts.options)
-            return await client.messages.create(**body, extra_body=options or None, stream=True)
+            # as extra body, which the SDK takes as it is and lays over its own parameters
+            return await client.messages.create(
+                model=request.model,
+                max_tokens=request.facts.max_output,
+                messages=[],
+                stream=True,
+                extra_body=prepared.body,
+            )
 
         assembly = AnthropicAssembly(call_ids(request))
         async with aclosing(drive(open_stream, assembly, self._errors)) as items:
             async for item in items:
                 yield item
+
+    def request_body(self, request: ModelRequest) -> PreparedRequest:
+        """Exactly what `stream` sends."""
+        notes = RequestNotes()
+        body = build_body(request, self.provider, notes)
+        return PreparedRequest(body, notes.lines())
 
     async def prepare(self) -> None:
         """Import the SDK and build its client."""
@@ -79,15 +94,19 @@ class AnthropicClient:
             found = [cast("Any", model) async for model in page]
         except Exception as error:
             raise self._errors.map(error, has_begun=False) from error
-        return tuple(
-            ListedModel(
-                model.id,
-                getattr(model, "display_name", None) or "",
-                getattr(model, "max_input_tokens", None),
-                getattr(model, "max_tokens", None),
-            )
-            for model in found
-        )
+        return tuple(_listed(model) for model in found)
+
+    async def describe(self, model: str) -> ListedModel | None:
+        """What the server says of one model; gateways often do not know the question."""
+        try:
+            client = await self._client.get()
+            found = await client.models.retrieve(model, timeout=_LISTING_SECONDS)
+        except Exception as error:
+            failure = self._errors.map(error, has_begun=False)
+            if failure.error_class is ErrorClass.NOT_FOUND:
+                return None
+            raise failure from error
+        return _listed(found)
 
     async def aclose(self) -> None:
         """Closes the connections."""
@@ -130,6 +149,30 @@ class AnthropicClient:
         # these import and read files on first use: here, where a thread waits for them
         _ = (client.messages, client.models, client.default_headers)
         return client
+
+
+def _listed(model: Any) -> ListedModel:
+    """A model card. Loosely read: other servers leave most of it out."""
+    efforts, thinks_adaptively = None, None
+    capabilities = getattr(model, "capabilities", None)
+    if capabilities is not None:
+        effort = getattr(capabilities, "effort", None)
+        thinking = getattr(getattr(capabilities, "thinking", None), "types", None)
+        switched_off = ("none",) if _is_supported(thinking, "disabled") else ()
+        efforts = (*switched_off, *(level for level in EFFORTS if _is_supported(effort, level)))
+        thinks_adaptively = _is_supported(thinking, "adaptive")
+    return ListedModel(
+        model.id,
+        getattr(model, "display_name", None) or "",
+        getattr(model, "max_input_tokens", None),
+        getattr(model, "max_tokens", None),
+        efforts=efforts,
+        thinks_adaptively=thinks_adaptively,
+    )
+
+
+def _is_supported(capabilities: Any, name: str) -> bool:
+    return getattr(getattr(capabilities, name, None), "supported", False) is True
 
 
 def call_ids(request: ModelRequest) -> set[str]:

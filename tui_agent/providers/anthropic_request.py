@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any, assert_never
 
 from tui_agent.providers.base import ModelRequest, RequestMessage, ToolSchema
-from tui_agent.providers.wire_values import id_for_wire, name_for_wire, sound_json, sound_text
+from tui_agent.providers.request_notes import RequestNotes, effort_to_ask, is_makers_own
+from tui_agent.providers.wire_values import id_for_wire, name_for_wire, sound_json
 from tui_agent.vocabulary.blocks import (
     Block,
     ContentPart,
@@ -27,72 +28,110 @@ _CACHE_MARK = {"type": "ephemeral"}
 Wire = dict[str, Any]
 
 
-def build_body(request: ModelRequest, provider: str) -> Wire:
-    """Everything but `stream`. Options of the model are laid over it as they are."""
-    messages = [_message(message, request.model, provider) for message in request.messages]
+def build_body(request: ModelRequest, provider: str, notes: RequestNotes | None = None) -> Wire:
+    """The whole body. Options of the model are laid over it as they are."""
+    notes = notes or RequestNotes()
+    messages = [_message(message, request, provider, notes) for message in request.messages]
     body: Wire = {
         "model": request.model,
         "max_tokens": request.facts.max_output,
+        "stream": True,
         "messages": _merged([message for message in messages if message["content"]]),
     }
-    system = [{"type": "text", "text": sound_text(text)} for text in request.system if text.strip()]
+    system = [{"type": "text", "text": text} for text in request.system if text.strip()]
     if system:
         body["system"] = system
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
     _mark_for_cache(body)
-    return body
+    whole: Wire = sound_json(
+        {**body, **_thinking_fields(request, notes), **dict(request.facts.options)}
+    )
+    return whole
+
+
+def _thinking_fields(request: ModelRequest, notes: RequestNotes) -> Wire:
+    """How much to think and whether to show it. A model that decides by itself shows a summary only
+    when asked; older ones are left as their maker set them."""
+    effort, problem = effort_to_ask(request.facts)
+    if problem:
+        notes.about_request(problem)
+    if effort == "none":
+        return {"thinking": {"type": "disabled"}}
+    wire: Wire = {}
+    if request.facts.thinks_adaptively:
+        wire["thinking"] = {"type": "adaptive", "display": "summarized"}
+    if effort is not None:
+        wire["output_config"] = {"effort": effort}
+    return wire
 
 
 def _tool(tool: ToolSchema) -> Wire:
     return {
         "name": name_for_wire(tool.name),
-        "description": sound_text(tool.description),
-        "input_schema": sound_json(tool.input_schema),
+        "description": tool.description,
+        "input_schema": tool.input_schema,
     }
 
 
-def _message(message: RequestMessage, model: str, provider: str) -> Wire:
-    is_own = message.provider == provider and message.model == model
+def _message(
+    message: RequestMessage, request: ModelRequest, provider: str, notes: RequestNotes
+) -> Wire:
     # thinking is bound to the conversation it was made in
-    is_own = is_own and not message.prefix_changed
-    content = [wire for block in message.blocks if (wire := _block(block, is_own=is_own))]
+    is_own = is_makers_own(message, provider, request) and not message.prefix_changed
+    if not is_own:
+        notes.of_foreign(message)
+    elif any(isinstance(block, ThinkingBlock) and not _thinking(block) for block in message.blocks):
+        notes.left_out("unsigned reasoning", "it was cut before its maker signed it")
+    content = [wire for block in message.blocks for wire in _block(block, is_own=is_own)]
     if message.role == "user":
         # results have to stand before anything else that the person or the program says
         content.sort(key=lambda wire: wire["type"] != "tool_result")
     return {"role": message.role, "content": content}
 
 
-def _block(block: Block, *, is_own: bool) -> Wire | None:
+def _block(block: Block, *, is_own: bool) -> list[Wire]:
+    """A block as it goes out: as one, as none, or as several."""
     match block:
         case TextBlock():
-            # a text without a visible character is refused
-            return {"type": "text", "text": sound_text(block.text)} if block.text.strip() else None
+            return _text(block)
         case ThinkingBlock():
-            return _thinking(block) if is_own else None
+            wire = _thinking(block) if is_own else None
+            return [wire] if wire else []
         case ToolUseBlock():
-            return {
-                "type": "tool_use",
-                "id": id_for_wire(block.id, longest=_LONGEST_ID),
-                "name": name_for_wire(block.name),
-                "input": sound_json(block.input),
-            }
+            return [
+                {
+                    "type": "tool_use",
+                    "id": id_for_wire(block.id, longest=_LONGEST_ID),
+                    "name": name_for_wire(block.name),
+                    "input": block.input,
+                }
+            ]
         case ToolResultBlock():
-            wire: Wire = {
-                "type": "tool_result",
-                "tool_use_id": id_for_wire(block.tool_use_id, longest=_LONGEST_ID),
-            }
-            content = [part for item in block.content if (part := _part(item))]
-            if content:
-                wire["content"] = content
-            if block.is_error:
-                wire["is_error"] = True
-                wire.setdefault("content", [{"type": "text", "text": "(no output)"}])
-            return wire
+            return _result(block)
         case ImageBlock():
-            return _image(block)
+            return [_image(block)]
         case _:
             assert_never(block)
+
+
+def _text(block: TextBlock) -> list[Wire]:
+    # a text without a visible character is refused
+    return [{"type": "text", "text": block.text}] if block.text.strip() else []
+
+
+def _result(block: ToolResultBlock) -> list[Wire]:
+    call_id = id_for_wire(block.tool_use_id, longest=_LONGEST_ID)
+    wire: Wire = {"type": "tool_result", "tool_use_id": call_id}
+    content = [part for item in block.content for part in _part(item)]
+    if not block.is_error:
+        return [wire | {"content": content} if content else wire]
+    # the result of a failed call may hold text only
+    images = [part for part in content if part["type"] == "image"]
+    texts = [part for part in content if part["type"] == "text"]
+    wire["content"] = texts or [{"type": "text", "text": "(no output)"}]
+    wire["is_error"] = True
+    return [wire, *images]
 
 
 def _thinking(block: ThinkingBlock) -> Wire | None:
@@ -104,12 +143,12 @@ def _thinking(block: ThinkingBlock) -> Wire | None:
     return {"type": "thinking", "thinking": block.text, "signature": block.signature}
 
 
-def _part(part: ContentPart) -> Wire | None:
+def _part(part: ContentPart) -> list[Wire]:
     match part:
         case TextBlock():
-            return {"type": "text", "text": sound_text(part.text)} if part.text.strip() else None
+            return _text(part)
         case ImageBlock():
-            return _image(part)
+            return [_image(part)]
         case _:
             assert_never(part)
 

@@ -8,7 +8,7 @@ early ends included, is a `ProviderError`. An adapter never retries and never sl
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Protocol
 
 from tui_agent.vocabulary.agents import ModelFacts
@@ -51,6 +51,15 @@ class ModelRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class PreparedRequest:
+    """One model call as it goes over the wire: `body` is the JSON object, exactly. `notes` say in
+    words, one a line, what of the conversation and the settings it leaves out or changes."""
+
+    body: JsonObject
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TextPiece:
     """Newly generated text."""
 
@@ -90,12 +99,29 @@ StreamItem = TextPiece | ThinkingPiece | ToolInputPiece | StreamEnd
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model that the provider offers, with what it says of it."""
+    """A model that the provider offers, with what it says of it; `None` where it says nothing.
+    The facts mean what they mean in `ModelFacts`."""
 
     id: str
     name: str = ""
     window: int | None = None
     max_output: int | None = None
+    price_input: float | None = None
+    price_output: float | None = None
+    price_cache_read: float | None = None
+    price_cache_write: float | None = None
+    takes_tools: bool | None = None
+    efforts: tuple[str, ...] | None = None
+    thinks_adaptively: bool | None = None
+
+    def facts(self) -> dict[str, object]:
+        """The fields of `ModelFacts` about which the provider said something."""
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: value
+            for name, value in said.items()
+            if value is not None and name not in ("id", "name")
+        }
 
 
 class ModelClient(Protocol):
@@ -107,12 +133,21 @@ class ModelClient(Protocol):
         """Run one call. Raises `ProviderError`; closing the iterator closes the connection."""
         ...
 
+    def request_body(self, request: ModelRequest) -> PreparedRequest:
+        """What `stream` would send for this request, without sending it. Pure."""
+        ...
+
     async def prepare(self) -> None:
         """Load what the first call needs, so that it need not wait; never opens a connection."""
         ...
 
     async def models(self) -> tuple[ListedModel, ...]:
         """What the provider offers. Raises `ProviderError`."""
+        ...
+
+    async def describe(self, model: str) -> ListedModel | None:
+        """What the provider says of one model; `None` where it says nothing. Raises
+        `ProviderError`."""
         ...
 
     async def aclose(self) -> None:

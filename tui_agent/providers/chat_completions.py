@@ -14,12 +14,14 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, cast
 
 from tui_agent.providers.anthropic_messages import call_ids
-from tui_agent.providers.base import ListedModel, ModelRequest, StreamItem
+from tui_agent.providers.base import ListedModel, ModelRequest, PreparedRequest, StreamItem
 from tui_agent.providers.chat_assembly import ChatAssembly
 from tui_agent.providers.chat_request import build_body
 from tui_agent.providers.driver import LazyClient, drive
 from tui_agent.providers.errors import ErrorMapper, SdkErrors
+from tui_agent.providers.listed_models import listed_model
 from tui_agent.providers.presets import Preset
+from tui_agent.providers.request_notes import RequestNotes
 from tui_agent.providers.sdk_environment import (
     CONNECT_SECONDS,
     ambient_header_names,
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _LISTING_SECONDS = 15.0
-_WINDOW_FIELDS = ("context_window", "context_length", "max_model_len", "max_context_length")
 
 
 class ChatClient:
@@ -56,20 +57,26 @@ class ChatClient:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
         """Runs one call. Raises `ProviderError`."""
+        prepared = self.request_body(request)
 
         async def open_stream() -> Any:
             client = await self._client.get()
-            body = build_body(request, self._preset)
             # as extra body, which the SDK takes as it is: it walks through its own parameters for
             # half a second when the history is long
             return await client.chat.completions.create(
-                model=request.model, messages=[], stream=True, extra_body=body
+                model=request.model, messages=[], stream=True, extra_body=prepared.body
             )
 
         assembly = ChatAssembly(self._errors, call_ids(request))
         async with aclosing(drive(open_stream, assembly, self._errors)) as items:
             async for item in items:
                 yield item
+
+    def request_body(self, request: ModelRequest) -> PreparedRequest:
+        """Exactly what `stream` sends."""
+        notes = RequestNotes()
+        body = build_body(request, self._preset, notes)
+        return PreparedRequest(body, notes.lines())
 
     async def prepare(self) -> None:
         """Import the SDK and build its client."""
@@ -83,7 +90,13 @@ class ChatClient:
             found = [cast("Any", model) async for model in page]
         except Exception as error:
             raise self._errors.map(error, has_begun=False) from error
-        return tuple(_listed(model) for model in found)
+        return tuple(listed_model(model.model_dump()) for model in found)
+
+    async def describe(self, model: str) -> ListedModel | None:
+        """What the server's listing says of one model; the makers' own list names only."""
+        if not self._preset.lists_facts and self._base_url == self._preset.base_url:
+            return None
+        return next((listed for listed in await self.models() if listed.id == model), None)
 
     async def aclose(self) -> None:
         """Closes the connections."""
@@ -128,16 +141,3 @@ class ChatClient:
         # these import and read files on first use: here, where a thread waits for them
         _ = (client.chat.completions, client.models, client.default_headers)
         return client
-
-
-def _listed(model: Any) -> ListedModel:
-    window = next(
-        (
-            value
-            for field in _WINDOW_FIELDS
-            if isinstance(value := getattr(model, field, None), int)
-        ),
-        None,
-    )
-    # Gemini puts a folder before each id, which its own calls do not want
-    return ListedModel(model.id.removeprefix("models/"), getattr(model, "name", None) or "", window)

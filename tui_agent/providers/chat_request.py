@@ -13,12 +13,12 @@ from typing import Any
 
 from tui_agent.providers.base import ModelRequest, RequestMessage, ToolSchema
 from tui_agent.providers.presets import Preset
+from tui_agent.providers.request_notes import RequestNotes, effort_to_ask, is_makers_own
 from tui_agent.providers.wire_values import (
     arguments_for_wire,
     id_for_wire,
     name_for_wire,
     sound_json,
-    sound_text,
 )
 from tui_agent.vocabulary.blocks import (
     ImageBlock,
@@ -45,11 +45,13 @@ Ids = dict[str, str]
 some models read something from them."""
 
 
-def build_body(request: ModelRequest, preset: Preset) -> Wire:
-    """Everything but `stream`. Options of the model are laid over it as they are."""
+def build_body(request: ModelRequest, preset: Preset, notes: RequestNotes | None = None) -> Wire:
+    """The whole body. Options of the model are laid over it as they are."""
+    notes = notes or RequestNotes()
     body: Wire = {
         "model": request.model,
-        "messages": _messages(request, preset),
+        "messages": _messages(request, preset, notes),
+        "stream": True,
         "stream_options": {"include_usage": True},
     }
     options = dict(request.facts.options)
@@ -57,38 +59,58 @@ def build_body(request: ModelRequest, preset: Preset) -> Wire:
         body[preset.max_tokens_field] = request.facts.max_output
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-        pattern = preset.no_effort_with_tools
-        if pattern is not None and re.match(pattern, request.model):
-            body["reasoning_effort"] = "none"
-    return {**body, **preset.extra_body, **options}
+    body |= preset.extra_body
+    body |= _effort(request, preset, notes)
+    whole: Wire = sound_json(body | options)
+    return whole
+
+
+def _effort(request: ModelRequest, preset: Preset, notes: RequestNotes) -> Wire:
+    """How much the model is to think, in the maker's words."""
+    effort, problem = effort_to_ask(request.facts)
+    if problem:
+        notes.about_request(problem)
+    pattern = preset.no_effort_with_tools
+    if request.tools and pattern is not None and re.match(pattern, request.model):
+        if effort not in (None, "none"):
+            notes.about_request(
+                f"thinking effort {effort} not asked for: over this API the model takes tools "
+                "only without thinking"
+            )
+        return {"reasoning_effort": "none"}
+    if effort is None:
+        return {}
+    if effort == "none" and preset.has_thinking_switch:
+        return {"thinking": {"type": "disabled"}}
+    return {"reasoning_effort": effort}
 
 
 def _tool(tool: ToolSchema) -> Wire:
     function = {
         "name": name_for_wire(tool.name),
-        "description": sound_text(tool.description),
-        "parameters": sound_json(tool.input_schema),
+        "description": tool.description,
+        "parameters": tool.input_schema,
     }
     return {"type": "function", "function": function}
 
 
-def _messages(request: ModelRequest, preset: Preset) -> list[Wire]:
+def _messages(request: ModelRequest, preset: Preset, notes: RequestNotes) -> list[Wire]:
     messages: list[Wire] = []
     # some servers take exactly one system message, and only as the first
-    system = "\n\n".join(sound_text(text) for text in request.system if text.strip())
+    system = "\n\n".join(text for text in request.system if text.strip())
     if system:
         messages.append({"role": "system", "content": system})
     ids: Ids = {}
     for message in request.messages:
         if message.role == "user":
-            messages += _user(message, ids)
+            messages += _user(message, ids, notes)
         else:
-            is_own = message.provider == preset.name and message.model == request.model
-            messages += _assistant(message, preset, ids, is_own=is_own)
+            is_own = is_makers_own(message, preset.name, request)
+            messages += _assistant(message, preset, ids, notes, is_own=is_own)
     return _merged(messages)
 
 
-def _user(message: RequestMessage, ids: Ids) -> list[Wire]:
+def _user(message: RequestMessage, ids: Ids, notes: RequestNotes) -> list[Wire]:
     wires: list[Wire] = []
     parts: list[Wire] = []
     for block in message.blocks:
@@ -96,10 +118,13 @@ def _user(message: RequestMessage, ids: Ids) -> list[Wire]:
             case ToolResultBlock():
                 call_id = ids.get(block.tool_use_id, block.tool_use_id)
                 wires.append(_result(block, call_id))
-                parts += _images_of_result(block, call_id)
+                images = _images_of_result(block, call_id)
+                if images:
+                    notes.changed("images of results put behind them", "this API takes none inside")
+                parts += images
             case TextBlock():
                 if block.text.strip():
-                    parts.append({"type": "text", "text": sound_text(block.text)})
+                    parts.append({"type": "text", "text": block.text})
             case ImageBlock():
                 parts.append(_image(block))
             case ThinkingBlock() | ToolUseBlock():
@@ -118,7 +143,7 @@ def _content(parts: list[Wire]) -> str | list[Wire]:
 
 
 def _result(block: ToolResultBlock, call_id: str) -> Wire:
-    text = sound_text(text_of(block.content)) or _NO_OUTPUT
+    text = text_of(block.content) or _NO_OUTPUT
     if block.is_error:
         text = _ERROR_PREFIX + text
     return {"role": "tool", "tool_call_id": call_id, "content": text}
@@ -136,11 +161,13 @@ def _image(block: ImageBlock) -> Wire:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _assistant(message: RequestMessage, preset: Preset, ids: Ids, *, is_own: bool) -> list[Wire]:
+def _assistant(
+    message: RequestMessage, preset: Preset, ids: Ids, notes: RequestNotes, *, is_own: bool
+) -> list[Wire]:
+    if not is_own:
+        notes.of_foreign(message)
     text = "\n\n".join(
-        sound_text(block.text)
-        for block in message.blocks
-        if isinstance(block, TextBlock) and block.text
+        block.text for block in message.blocks if isinstance(block, TextBlock) and block.text
     )
     uses = tool_uses(message.blocks)
     for use in uses:
@@ -149,7 +176,7 @@ def _assistant(message: RequestMessage, preset: Preset, ids: Ids, *, is_own: boo
     if not text and not calls:
         return []
     wire: Wire = {"role": "assistant", "content": text or None}
-    wire |= _thinking(message, preset, is_own=is_own)
+    wire |= _thinking(message, preset, notes, is_own=is_own)
     if is_own:
         wire |= _message_extra(message)
     if calls:
@@ -173,17 +200,22 @@ def _call(block: ToolUseBlock, call_id: str, *, is_own: bool) -> Wire:
     return wire
 
 
-def _thinking(message: RequestMessage, preset: Preset, *, is_own: bool) -> Wire:
+def _thinking(
+    message: RequestMessage, preset: Preset, notes: RequestNotes, *, is_own: bool
+) -> Wire:
     fields: Wire = {}
     if preset.thinking_demanded is not None:
         fields[preset.thinking_demanded] = ""
-    if not is_own or not preset.replays_thinking:
+    if not is_own:
         return fields
     for block in message.blocks:
-        if isinstance(block, ThinkingBlock) and block.provider_data is not None:
-            field = block.provider_data.get(THINKING_FIELD)
-            if isinstance(field, str):
-                fields[field] = fields.get(field, "") + block.text
+        if not isinstance(block, ThinkingBlock):
+            continue
+        field = (block.provider_data or {}).get(THINKING_FIELD)
+        if isinstance(field, str) and preset.replays_thinking:
+            fields[field] = fields.get(field, "") + block.text
+        else:
+            notes.left_out("reasoning", "this API has no place to give it back")
     return fields
 
 

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from tui_agent.providers.base import (
     ListedModel,
     ModelRequest,
+    PreparedRequest,
     StreamEnd,
     StreamItem,
     TextPiece,
@@ -22,6 +23,7 @@ from tui_agent.providers.base import (
 )
 from tui_agent.providers.demo_tour import DemoReply, next_reply
 from tui_agent.vocabulary.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock, tool_uses
+from tui_agent.vocabulary.codec import block_to_json
 from tui_agent.vocabulary.messages import StopReason
 from tui_agent.vocabulary.usage import Usage
 
@@ -55,12 +57,25 @@ class DemoClient:
         stop = StopReason.TOOL_USE if reply.calls else StopReason.END_TURN
         yield StreamEnd(blocks, stop, _usage(request, blocks))
 
+    def request_body(self, request: ModelRequest) -> PreparedRequest:
+        """The demo sends nothing; this is what it looks at."""
+        said = [
+            {"role": m.role, "content": list(map(block_to_json, m.blocks))}
+            for m in request.messages
+        ]
+        body = {"model": request.model, "messages": said, "tools": [t.name for t in request.tools]}
+        return PreparedRequest(body, ("nothing is sent: the demo answers from its script",))
+
     async def prepare(self) -> None:
         """There is nothing to load."""
 
     async def models(self) -> tuple[ListedModel, ...]:
         """Its one script."""
         return (ListedModel("demo", "Guided tour, no model"),)
+
+    async def describe(self, model: str) -> ListedModel | None:  # noqa: ARG002 - has one model
+        """Nothing that the catalogue does not know."""
+        return None
 
     async def aclose(self) -> None:
         """Nothing is open."""

@@ -23,7 +23,8 @@ class Preset:
     names the field that every assistant turn must carry, empty where the reasoning is another
     maker's. `foreign_call_extra` stands on the first call of a turn that another model made, where
     the maker wants a signature. `no_effort_with_tools` matches the models that take tools only when
-    told not to reason.
+    told not to reason. `has_thinking_switch`: no thinking is asked for by a switch of its own, not
+    as the effort `none`. `lists_facts`: the listing of models tells more than their names.
     """
 
     name: str
@@ -35,7 +36,9 @@ class Preset:
     foreign_call_extra: JsonObject | None = None
     extra_body: JsonObject = field(default_factory=dict)
     no_effort_with_tools: str | None = None
+    has_thinking_switch: bool = False
     needs_key: bool = True
+    lists_facts: bool = True
 
 
 _ALL = (
@@ -45,6 +48,7 @@ _ALL = (
         key_names=("OPENAI_API_KEY",),
         max_tokens_field="max_completion_tokens",
         replays_thinking=False,
+        lists_facts=False,
         # From 5.5 on the default effort refuses tools; 5.4 takes the word as well. Of the sixth
         # family only these models know it.
         no_effort_with_tools=(
@@ -55,6 +59,7 @@ _ALL = (
         name="gemini",
         base_url="https://generativelanguage.googleapis.com/v1beta/openai/",
         key_names=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        lists_facts=False,
         foreign_call_extra={
             "extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}
         },
@@ -64,6 +69,8 @@ _ALL = (
         base_url="https://api.deepseek.com",
         key_names=("DEEPSEEK_API_KEY",),
         thinking_demanded="reasoning_content",
+        has_thinking_switch=True,
+        lists_facts=False,
     ),
     Preset(
         name="kimi",
@@ -71,6 +78,7 @@ _ALL = (
         key_names=("MOONSHOT_API_KEY", "KIMI_API_KEY"),
         max_tokens_field="max_completion_tokens",
         thinking_demanded="reasoning_content",
+        has_thinking_switch=True,
     ),
     Preset(
         name="glm",
@@ -81,6 +89,13 @@ _ALL = (
             "thinking": {"type": "enabled", "clear_thinking": False},
             "tool_stream": True,
         },
+        has_thinking_switch=True,
+        lists_facts=False,
+    ),
+    Preset(
+        name="openrouter",
+        base_url="https://openrouter.ai/api/v1",
+        key_names=("OPENROUTER_API_KEY",),
     ),
     Preset(
         name="compatible",

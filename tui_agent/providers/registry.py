@@ -6,6 +6,7 @@ Making a client is cheap: no SDK is imported and no connection opened before its
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from tui_agent.providers.anthropic_messages import AnthropicClient
 from tui_agent.providers.base import ModelClient
@@ -16,7 +17,11 @@ from tui_agent.vocabulary.agents import ModelChoice
 from tui_agent.vocabulary.errors import UsageError
 
 ANTHROPIC = "anthropic"
+COMPATIBLE = "compatible"
 DEMO = "demo"
+
+_ROUTER = "openrouter"
+_ROUTER_HOST = "openrouter.ai"
 
 # Gateways and subscriptions hand out the second kind; both travel the same way.
 _ANTHROPIC_KEY_NAMES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
@@ -37,12 +42,18 @@ def key_names(provider: str) -> tuple[str, ...]:
     return preset.key_names if preset is not None else ()
 
 
-def key_for(provider: str, environ: Mapping[str, str]) -> tuple[str, str] | None:
+def key_for(
+    provider: str, environ: Mapping[str, str], base_url: str | None = None
+) -> tuple[str, str] | None:
     """The key of `provider` and the name of the variable that holds it.
 
-    Our own variable goes first, unless the environment says that it is for another provider.
+    Our own variable goes first, unless the environment says that it is for another provider. At an
+    address of the user's own a router's key counts for its host, and there alone.
     """
     names = key_names(provider)
+    if base_url is not None and provider in (_ROUTER, COMPATIBLE):
+        is_router = urlsplit(base_url).hostname == _ROUTER_HOST
+        names = key_names(_ROUTER) if is_router else ()
     if provider != DEMO and environ.get(_OUR_PROVIDER_NAME, provider) == provider:
         names = (_OUR_KEY_NAME, *names)
     for name in names:

@@ -47,7 +47,11 @@ class ModelChoice:
 class ModelFacts:
     """What is known about a model. Tokens, prices in USD per million tokens; `None` is unknown.
 
-    `options` are extra request fields as the user set them, sent as they are.
+    `options` are extra request fields as the user set them, sent as they are. `efforts` are the
+    levels of thinking that the model knows, least first, `none` among them where thinking can be
+    switched off; `effort` is the level to ask for, `None` what the maker chose.
+    `thinks_adaptively`: on the Messages API the model decides how much to think and shows a summary
+    when asked for one.
     """
 
     window: int = 128_000
@@ -59,3 +63,10 @@ class ModelFacts:
     options: tuple[tuple[str, object], ...] = ()
     takes_tools: bool = True
     note: str = ""
+    efforts: tuple[str, ...] | None = None
+    effort: str | None = None
+    thinks_adaptively: bool = False
+
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""Every level of thinking that some maker knows, least first."""
