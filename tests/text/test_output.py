@@ -40,6 +40,13 @@ def test_equal_neighbours_are_one_span_and_styles_cross_lines() -> None:
     assert output("\x1b[31ma\x1b[31m\nb\x1b[0m").spans == (Span(0, 3, TextStyle(fg=1)),)
 
 
+def test_marks_that_come_in_chunks_pile_up_no_higher() -> None:
+    stream = StreamSanitizer()
+    shown = "".join(stream.feed(chunk) for chunk in ["a\u0301", *["\u0301\u0302"] * 50, "b\u0301"])
+    assert shown + stream.flush() == "a\u0301" + "\u0301\u0302" * 3 + "\u0301" + "b\u0301"
+    assert stream.invisible == 93
+
+
 def test_what_was_taken_out_is_counted() -> None:
     styled = output("a\x1b[2J\x07\x07\u200b\U000e0041\x1b[31mb")
     assert (styled.text, styled.removed, styled.invisible) == ("ab", 3, 2)
@@ -54,6 +61,8 @@ def test_what_was_taken_out_is_counted() -> None:
         ("ab\b\b\bc\nd\b\be", "c\ne"),
         ("漢e\u0301\bx", "漢x"),
         ("👩\u200d💻\bx", "👩x"),
+        (f"e{chr(0x301) * 500}x", f"e{chr(0x301) * 8}x"),
+        (f"é{chr(0x301) * 8}é{chr(0x301) * 9}", f"é{chr(0x301) * 8}é{chr(0x301) * 8}"),
         ("a\vb\fc", "a\\x0bb\\x0cc"),
         ("\x1b[31", "\\x1b[31"),
         ("\x1b]0;title", "\\x1b]0;title"),

@@ -9,8 +9,10 @@ carriage return and a backspace change what the current line already shows; a st
 through `StreamSanitizer.retracted`.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Final
 
 from tui_agent.text.characters import (
@@ -29,6 +31,11 @@ Part = tuple[str, TextStyle]
 _CONTEXT: Final = 2
 _JOINERS: Final = "\u200c\u200d"
 _LONGEST_TO_ERASE_FROM: Final = 32
+MOST_MARKS: Final = 8
+"""Combining marks on one letter. No script needs as many; more only pile up over other lines."""
+# Marks are neither word characters nor ASCII; this skips the letters of every script.
+_MAYBE_MARKS: Final = re.compile(r"[^\w\s\x00-\x7f]+")
+_MAYBE_TOO_MANY: Final = re.compile(rf"[^\w\s\x00-\x7f]{{{MOST_MARKS + 1}}}")
 
 
 def output(text: str) -> StyledText:
@@ -57,6 +64,8 @@ def prose(text: str) -> str:
 
 def _as_it_stands(text: str) -> str | None:
     """The quick way for ordinary text, which may have the line ends of Windows."""
+    if not text.isascii() and _MAYBE_TOO_MANY.search(text) is not None:
+        return None
     if is_safe(text):
         return text
     if "\r\n" in text and is_safe(lines := text.replace("\r\n", "\n")):
@@ -84,7 +93,7 @@ class StreamSanitizer:
 
     @property
     def invisible(self) -> int:
-        """Invisible code points taken out so far."""
+        """Code points taken out so far that draw nothing of their own."""
         return self._engine.invisible
 
     def feed(self, chunk: str) -> str:
@@ -112,6 +121,7 @@ class _Engine:
         "_left_the_line",
         "_line",
         "_line_length",
+        "_marks",
         "_pending",
         "_shown_of_line",
         "_style",
@@ -124,6 +134,7 @@ class _Engine:
         self.invisible = 0
         self._pending = ""  # undecided input
         self._before = ""  # the last characters of the run of text that may go on
+        self._marks = 0  # combining marks at the end of what was written
         self._style = PLAIN
         self._at_line_start = False  # a carriage return came: the next text replaces the line
         self._finished: list[Part] = []
@@ -235,6 +246,8 @@ class _Engine:
         if not run.isascii() and UNSEEN.search(run) is not None:
             run = self._without_unseen(before + run, len(before))
         if run:
+            run = self._without_piles(run)
+        if run:
             self._write(run)
 
     def _without_unseen(self, text: str, at: int) -> str:
@@ -252,6 +265,26 @@ class _Engine:
                 case _:
                     self.invisible += 1
         parts.append(text[at:])
+        return "".join(parts)
+
+    def _without_piles(self, run: str) -> str:
+        """`run` with at most so many marks on a letter, also where chunks divide them."""
+        parts = []
+        at = 0
+        marks = self._marks
+        for maybe in () if run.isascii() else _MAYBE_MARKS.finditer(run):
+            if maybe.start() > at:
+                marks = 0
+            parts.append(run[at : maybe.start()])
+            at = maybe.end()
+            for is_mark, characters in groupby(maybe.group(), _is_mark):
+                group = "".join(characters)
+                kept = group[: max(0, MOST_MARKS - marks)] if is_mark else group
+                self.invisible += len(group) - len(kept)
+                marks = marks + len(kept) if is_mark else 0
+                parts.append(kept)
+        self._marks = 0 if at < len(run) else marks
+        parts.append(run[at:])
         return "".join(parts)
 
     def _write(self, text: str) -> None:
@@ -301,6 +334,10 @@ class _Engine:
 
 def _hangs_on(character: str) -> bool:
     return unicodedata.category(character) in ("Mn", "Me", "Cf")
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character) in ("Mn", "Me")
 
 
 def _is_letter(character: str) -> bool:
