@@ -6,11 +6,12 @@ Allowed calls that conflict with no earlier undecided one run at once, also whil
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from tui_agent.loop.batch import Batch, load_batch, standing
 from tui_agent.loop.calls import cancel_calls, start_call
 from tui_agent.loop.observing import observe
-from tui_agent.loop.review import effects_of, review
+from tui_agent.loop.review import effects_of, review, review_again
 from tui_agent.loop.turn import Turn
 from tui_agent.tools.lane import LaneCall, startable
 from tui_agent.vocabulary.decisions import Source
@@ -22,14 +23,17 @@ async def execute(turn: Turn) -> LoopState:
     """Work on the open batch until it is answered, or only asks are left."""
     try:
         batch = await load_batch(turn)
-        if batch is not None:
-            await review(turn, batch)
+        just_judged = frozenset[str]() if batch is None else await review(turn, batch)
         while True:
             turn.wake.clear()  # before the look, so that no decision falls between the two
             batch = await load_batch(turn)
             if batch is None:
                 return LoopState.THINKING
-            for run in ready_calls(turn, batch):
+            ready = ready_calls(turn, batch)
+            if await _some_changed(turn, ready, just_judged):
+                continue
+            just_judged = frozenset()
+            for run in ready:
                 start_call(turn, run)
             if turn.running:
                 await _something_happens(turn)
@@ -40,6 +44,18 @@ async def execute(turn: Turn) -> LoopState:
     except asyncio.CancelledError:
         await asyncio.shield(cancel_calls(turn))
         raise
+
+
+async def _some_changed(turn: Turn, ready: Sequence[ToolRun], just_judged: frozenset[str]) -> bool:
+    """Whether a call that was approved a while ago may not run as it was approved."""
+    earlier = [
+        run
+        for run in ready
+        if run.state is CallState.APPROVED
+        and run.tool_use_id not in just_judged
+        and run.tool_use_id not in turn.early
+    ]
+    return bool(earlier) and await review_again(turn, earlier)
 
 
 def ready_calls(turn: Turn, batch: Batch) -> tuple[ToolRun, ...]:

@@ -34,6 +34,7 @@ NOBODY_APPROVES = "Denied: this run has nobody to approve the call."
 NOBODY_ANSWERS = (
     "Nobody is there to answer questions. Decide for yourself, and say what you assumed."
 )
+CHANGED = "what it would touch has changed since you approved it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,12 @@ class CheckedCall:
     effects: Effects
 
 
-async def review(turn: Turn, batch: Batch) -> None:
-    """Judge every call of `batch` that has not met the gate, store it all, then announce it."""
+async def review(turn: Turn, batch: Batch) -> frozenset[str]:
+    """Judge every call of `batch` that has not met the gate, store it all, then announce it; the
+    ids of those calls."""
     planned = batch.planned
     if not planned:
-        return
+        return frozenset()
     grants: Sequence[Rule] = ()
     if any(run.tool_use_id not in turn.early for run in planned):
         await turn.refresh()
@@ -62,6 +64,45 @@ async def review(turn: Turn, batch: Batch) -> None:
         if ask is not None:
             asks.append(ask)
     await to_its_end(_record(turn, reviewed, asks))
+    return frozenset(run.tool_use_id for run in planned)
+
+
+async def review_again(turn: Turn, approved: Sequence[ToolRun]) -> bool:
+    """Judge calls that were approved a while ago and are about to run, by what holds now: rules,
+    the mode and what a path leads to may have changed. A Yes of a person satisfies an ask and
+    outweighs no denial, and it counts for what was shown. Tells whether any call is affected."""
+    await turn.refresh()
+    grants = await turn.services.grants.granted(turn.session)
+    changed: list[ToolRun] = []
+    asks: list[PendingItem] = []
+    for run in approved:
+        if (judged := _judged_again(turn, run, grants)) is None:
+            continue
+        changed.append(judged[0])
+        if judged[1] is not None:
+            asks.append(judged[1])
+    if changed:
+        await to_its_end(_record(turn, changed, asks))
+    return bool(changed)
+
+
+def _judged_again(
+    turn: Turn, run: ToolRun, grants: Sequence[Rule]
+) -> tuple[ToolRun, PendingItem | None] | None:
+    try:
+        checked = check(turn, run)
+    except ToolError:
+        return None  # whoever runs it says what is wrong
+    verdict = judge(gate_call(turn, run, checked), turn.rules, grants)
+    digest = digest_of(turn, run, checked)
+    is_same = digest == run.digest
+    by_person = run.verdict is not None and run.verdict.source is Source.PERSON
+    if verdict.action is not Action.DENY:
+        if is_same and (by_person or verdict.action is Action.ALLOW):
+            return None
+        if by_person:
+            verdict = Verdict(Action.ASK, Source.DEFAULT, CHANGED)
+    return _with_verdict(turn, replace(run, digest=digest, comment=None), checked, verdict)
 
 
 async def _record(turn: Turn, reviewed: list[ToolRun], asks: list[PendingItem]) -> None:
@@ -165,7 +206,15 @@ def _review_call(
     except ToolError as error:
         return _settled(turn, run, CallState.FAILED, Outcome.ERROR, str(error)), None
     verdict = judge(gate_call(turn, run, checked), turn.rules, grants)
-    run = replace(run, digest=digest_of(turn, run, checked), verdict=verdict)
+    run = replace(run, digest=digest_of(turn, run, checked))
+    return _with_verdict(turn, run, checked, verdict)
+
+
+def _with_verdict(
+    turn: Turn, run: ToolRun, checked: CheckedCall, verdict: Verdict
+) -> tuple[ToolRun, PendingItem | None]:
+    """The call as the verdict leaves it, and the ask that follows from it."""
+    run = replace(run, verdict=verdict)
     match verdict.action:
         case Action.ALLOW:
             return replace(run, state=CallState.APPROVED), None
