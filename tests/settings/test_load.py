@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from tui_agent.settings import LoadedSettings, ModelSettings, Overrides, Paths, load_settings
+from tui_agent.settings.model import Effort
+from tui_agent.vocabulary.agents import EFFORTS
 from tui_agent.vocabulary.errors import UsageError, UserError
 
 DESIGNED = """
@@ -99,7 +102,8 @@ def test_no_file_at_all_is_the_defaults(paths: Paths, project: Path) -> None:
         ("[limits]\n# no\nmax_turns = 0", "3: limits.max_turns must be 1 or more"),
         ("[ui]\nascii = 'yes'", "2: ui.ascii must be true or false, without quotes"),
         ("[ui]\ntheme = 'blue'", "2: ui.theme must be 'dark' or 'light'"),
-        ("model = 'x'", "1: model must be a table with the keys provider, id, base_url"),
+        ("model = 'x'", "1: model must be a table with the keys provider, id, base_url, effort"),
+        ("[models.a]\neffort = 'huge'", "2: models.a.effort must be 'none', 'minimal', 'low'"),
         ("[permissions]\ndeny = 'Bash'", "2: permissions.deny must be a list of texts"),
         ("[permissions]\ndeny = [\n 'a',\n 2]", "2: permissions.deny[1] must be text"),
         ("[model]\nid = 2020-01-01", "2: model.id is a date or a time"),
@@ -229,6 +233,17 @@ def test_the_origin_of_a_value_is_kept(paths: Paths, project: Path) -> None:
     assert loaded.sources["model.provider"] == "--provider"
     assert loaded.sources["model.id"] == "TUI_AGENT_MODEL"
     assert loaded.sources["model.base_url"] == "--base-url"
+
+
+def test_the_level_of_thinking_stays_whatever_model_is_chosen(paths: Paths, project: Path) -> None:
+    text = '[model]\nprovider = "glm"\nid = "x"\neffort = "low"\n'
+    chosen = load(paths, project, text, overrides=Overrides(provider="kimi")).settings.model
+    assert chosen == ModelSettings("kimi", effort="low")
+    assert load(paths, project, text).settings.model.effort == "low"
+
+
+def test_the_levels_of_thinking_are_those_of_the_models() -> None:
+    assert get_args(Effort) == EFFORTS
 
 
 def test_a_bad_address_names_what_gave_it(paths: Paths, project: Path) -> None:

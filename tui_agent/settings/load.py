@@ -162,7 +162,7 @@ def _model(
     """The model of this start, from the user's file, the environment and flags."""
     mine, models = settings.model, settings.models
     said = {key: environ.get(name, "").strip() or None for key, name in _MODEL_VARIABLES.items()}
-    from_environment = ModelSettings(**said)
+    from_environment = ModelSettings(said["provider"], said["id"], said["base_url"])
     from_flags = ModelSettings(overrides.provider, overrides.model, overrides.base_url)
     for layer, names in ((from_environment, _MODEL_VARIABLES), (from_flags, _MODEL_FLAGS)):
         if layer.base_url is not None and (text := address_problem(layer.base_url)):
@@ -183,10 +183,14 @@ def _model(
 def _laid_over(below: ModelSettings, above: ModelSettings) -> ModelSettings:
     """What `above` says, and `below` where it says nothing. Another provider does not inherit the
     model and the address of the one below, so that no key is sent to a place it is not for."""
+    effort = above.effort or below.effort
     if above.provider and below.provider and above.provider != below.provider:
-        return above
+        return dataclasses.replace(above, effort=effort)
     return ModelSettings(
-        above.provider or below.provider, above.id or below.id, above.base_url or below.base_url
+        above.provider or below.provider,
+        above.id or below.id,
+        above.base_url or below.base_url,
+        effort,
     )
 
 

@@ -17,6 +17,8 @@ NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _NO_EXTRA: Final = {"extra": "forbid"}
 
 Theme = Literal["dark", "light"]
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a model is to think; `vocabulary.agents.EFFORTS` as a type."""
 KeyPath = tuple[str | int, ...]
 """The way to a value: `("models", "my-local", "window")`."""
 
@@ -33,6 +35,8 @@ class ModelSettings:
     """The model's id, as the provider writes it."""
     base_url: str | None = None
     """Address of the provider's API, when it is not the usual one."""
+    effort: Effort | None = None
+    """How much a model is to think. A level that the model does not know is not asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,8 @@ class ModelEntry:
     """Most tokens of one response."""
     price: PriceSettings = field(default_factory=PriceSettings)
     """What it costs."""
+    effort: Effort | None = None
+    """How much it is to think; goes before the level for all models."""
     options: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     """Extra fields of the request, sent as they are: `{ temperature = 0 }`."""
 
