@@ -26,7 +26,7 @@ from tui_agent.vocabulary.blocks import Outcome, text_of
 from tui_agent.vocabulary.states import DoneReason
 from tui_agent.vocabulary.usage import Usage
 
-NAMES = ("Read", "Write", "Edit", "Glob", "Grep", "Bash", "AskUserQuestion", "Task")
+NAMES = ("Read", "Write", "Edit", "Glob", "Grep", "Bash", "AskUserQuestion", "TodoWrite", "Task")
 
 
 @pytest.fixture

@@ -92,6 +92,7 @@ def default_tools(databases: Sequence[Path] = ()) -> tuple[Tool[Any], ...]:
     from tui_agent.tools.open_files import Files
     from tui_agent.tools.read import Read
     from tui_agent.tools.task import Task
+    from tui_agent.tools.todo import TodoWrite
     from tui_agent.tools.write import Write
 
     files = Files(tuple(databases))
@@ -103,6 +104,7 @@ def default_tools(databases: Sequence[Path] = ()) -> tuple[Tool[Any], ...]:
         Grep(files),
         Bash(),
         AskUserQuestion(),
+        TodoWrite(),
         Task(),
     )
 
