@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tui_agent.processes.capture import CapturedOutput, SpillFile
+from tui_agent.processes.capture import CapturedOutput
 from tui_agent.processes.shell import ShellCancelled, ShellOutcome, run_shell
 from tui_agent.tools.base import EXCLUSIVE, Effects, ToolContext, ToolError, ToolInterrupted
 from tui_agent.tools.errors import plain
 from tui_agent.tools.results import clip, one_line
+from tui_agent.tools.spill import spill_file
 from tui_agent.vocabulary.blocks import JsonObject, Outcome, TextBlock, ToolResult
 
 DEFAULT_TIMEOUT_MS = 120_000
@@ -76,14 +75,13 @@ class Bash:
         """Run it; a command that failed is an error result with its output."""
         if "\0" in args.command:
             raise ToolError("The command contains a NUL character, which no shell can take.")
-        spill = SpillFile(context.spill_folder / f"{_file_name(context.tool_use_id)}.txt")
         try:
             outcome = await run_shell(
                 args.command,
                 cwd=context.folder,
                 environment=context.environment,
                 timeout=args.seconds,
-                spill=spill,
+                spill=spill_file(context),
                 on_output=context.progress,
                 note_pid=context.note_pid,
             )
@@ -112,6 +110,7 @@ def _result(args: BashInput, ran: ShellOutcome, outcome: Outcome) -> ToolResult:
         "duration": round(ran.duration, 3),
         "truncated": is_truncated,
         "background": ran.background,
+        "survivors": list(ran.survivors),
     }
     if is_truncated and ran.output.spill_path is not None:
         details["spill_path"] = plain(str(ran.output.spill_path))
@@ -129,7 +128,10 @@ def _notes(args: BashInput, ran: ShellOutcome, outcome: Outcome) -> list[str]:
     elif ran.exit_code:
         notes.append(f"exit code {ran.exit_code}")
     if ran.background:
-        notes.append(f"{ran.background} processes still ran in the background and were ended")
+        were = "process" if ran.background == 1 else "processes"
+        notes.append(f"{ran.background} {were} still ran in the background and had to end")
+    if ran.survivors:
+        notes.append(f"could not be ended and may still run: {', '.join(ran.survivors)}")
     if ran.output.note:
         notes.append(ran.output.note)
     return notes
@@ -137,7 +139,10 @@ def _notes(args: BashInput, ran: ShellOutcome, outcome: Outcome) -> list[str]:
 
 def _clipped(output: CapturedOutput) -> str:
     """What the model gets of the output: all, or head and tail with what is missing between."""
-    where = f"; the whole output is in {plain(str(output.spill_path))}" if output.spill_path else ""
+    where = ""
+    if output.spill_path is not None:
+        what = "what could be kept of it" if output.note else "the whole output"
+        where = f"; {what} is in {plain(str(output.spill_path))}"
 
     def notice(left_out: int) -> str:
         count = f"{left_out:,} characters"
@@ -146,11 +151,3 @@ def _clipped(output: CapturedOutput) -> str:
         return f"[... {count} left out{where} ...]"
 
     return clip(output.text, notice)
-
-
-def _file_name(tool_use_id: str) -> str:
-    """A file name for a call; ids come from outside and may hold anything."""
-    name = re.sub(r"[^A-Za-z0-9_-]", "_", tool_use_id)[:80]
-    if name == tool_use_id:
-        return name
-    return f"{name}-{hashlib.sha256(tool_use_id.encode('utf-8', 'replace')).hexdigest()[:8]}"

@@ -49,6 +49,7 @@ from tui_agent.workspace.resting import agent_path
 from tui_agent.workspace.runner import SessionRunner
 from tui_agent.workspace.snapshots import take_snapshot
 from tui_agent.workspace.subagents import DEEPEST, MOST_AT_ONCE, ChildSpawner
+from tui_agent.workspace.tidying import tidy_spill
 from tui_agent.workspace.watching import Watch
 
 log = logging.getLogger(__name__)
@@ -111,14 +112,15 @@ class Workspace:
             await store.close()
             raise
         workspace._watch.start()
-        if config.attended:
-            workspace._preparing = asyncio.create_task(workspace._prepare(), name="prepare")
+        workspace._preparing = asyncio.create_task(workspace._prepare(), name="prepare")
         return workspace
 
     async def _prepare(self) -> None:
-        """Load the model's SDK while the person is still typing."""
+        """Load the model's SDK while the person is still typing, then tidy up."""
         await asyncio.sleep(PREPARE_AFTER_SECONDS)
-        await self._broker.prepare()
+        if self._config.attended:
+            await self._broker.prepare()
+        await tidy_spill(self.store, self._config.loaded.paths.spill, self.clock.wall())
 
     async def close(self) -> None:
         """Pause what runs, end children, close connections and the database."""
