@@ -230,12 +230,18 @@ def _cut(line: str) -> str:
 
 
 def _image_result(path: Path, folder: Path, data: bytes, facts: ImageFacts) -> ToolResult:
+    if facts.problem:
+        raise FileError(
+            FileErrorCode.BINARY_FILE,
+            f"{shown(path, folder)} is a broken {facts.media_type} file: {facts.problem}. It cannot"
+            " be shown.",
+        )
     if len(data) > MAX_BYTES or max(facts.width, facts.height) > MAX_SIDE:
         raise FileError(
             FileErrorCode.TOO_LARGE,
             f"{shown(path, folder)} is an image of {len(data):,} bytes and"
             f" {facts.width}×{facts.height} pixels; at most {MAX_BYTES:,} bytes and"
-            f" {MAX_SIDE} pixels a side can be shown.",
+            f" {MAX_SIDE} pixels a side can be shown. Make a smaller copy and read that.",
         )
     details = {
         "kind": "file",
