@@ -149,6 +149,8 @@ def test_a_limit_of_the_makers_own_server_does_not_count_elsewhere() -> None:
     gateway = ModelChoice("openai", "gpt-6.1-sol", "https://gateway.example/v1")
     assert facts_for(gateway).takes_tools
     assert facts_for(gateway).note == ""
+    spelled_out = ModelChoice("openai", "gpt-6.1-sol", "https://api.openai.com/v1/")
+    assert not facts_for(spelled_out).takes_tools
 
 
 def test_levels_of_thinking_are_words_that_some_maker_knows() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from tui_agent.providers.presets import PRESETS
 from tui_agent.vocabulary.agents import ModelChoice, ModelFacts
 
 _MILLION = 1_000_000
@@ -177,7 +178,7 @@ def facts_for(
     facts = models.get(choice.model) or models.get(_VERSION_SUFFIX.sub("", choice.model))
     if facts is None:
         facts = _UNKNOWN_BY_PROVIDER.get(choice.provider, _UNKNOWN)
-    if choice.base_url is not None and not facts.takes_tools:
+    if not facts.takes_tools and _is_elsewhere(choice):
         facts = dataclasses.replace(facts, takes_tools=True, note="")
     for fields in (told, overrides):
         facts = _corrected(facts, fields or {})
@@ -186,6 +187,13 @@ def facts_for(
         # a guess must leave room for the prompt, also in a window that is smaller than thought
         facts = dataclasses.replace(facts, max_output=min(facts.max_output, facts.window // 4))
     return facts
+
+
+def _is_elsewhere(choice: ModelChoice) -> bool:
+    """Whether another server than the maker's own is asked."""
+    preset = PRESETS.get(choice.provider)
+    usual = preset.base_url if preset is not None else None
+    return bool(choice.base_url and choice.base_url.rstrip("/") != (usual or "").rstrip("/"))
 
 
 def _corrected(facts: ModelFacts, fields: Mapping[str, Any]) -> ModelFacts:

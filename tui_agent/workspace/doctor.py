@@ -6,12 +6,12 @@ import asyncio
 import platform
 import shutil
 
-from tui_agent.providers.registry import DEMO, key_for, key_names, known_providers
+from tui_agent.providers.registry import COMPATIBLE, DEMO, key_for, key_names, known_providers
 from tui_agent.store import Store
 from tui_agent.vocabulary.errors import UserError
 from tui_agent.workspace.api import Check
 from tui_agent.workspace.config import WorkspaceConfig
-from tui_agent.workspace.models import COMPATIBLE, ModelBroker
+from tui_agent.workspace.models import ModelBroker
 
 REACH_SECONDS = 10.0
 
