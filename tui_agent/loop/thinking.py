@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from tui_agent.context.budget import compaction_threshold, context_tokens, overhead_tokens
-from tui_agent.context.projection import project
-from tui_agent.context.prompt import prompt_layers, system_prompt
+from tui_agent.context.budget import compaction_threshold
+from tui_agent.context.request import next_request
 from tui_agent.loop.turn import Turn, TurnFailed
 from tui_agent.loop.validator import violations
-from tui_agent.providers.base import ModelRequest
 from tui_agent.vocabulary.events import BudgetCheck, LoopBudgetExceeded, LoopMaxTurns
 from tui_agent.vocabulary.states import DoneReason, LoopState
 
@@ -28,16 +26,19 @@ async def think(turn: Turn) -> LoopState:
     turn.access = access = await turn.services.models.access(turn.session)
     if turn.session.model.model != access.model:
         await turn.refresh()  # none was named, and the first one served was chosen just now
-    boundary, history = await turn.store.history(turn.session.id)
-    system = system_prompt(prompt_layers(turn.session, turn.agent))
-    tools = turn.tool_schemas()
-    boundary_seq = history[0].seq if boundary is not None and history else 0
-    used = context_tokens(history, overhead_tokens(system, tools), counted_after=boundary_seq)
+    prepared = next_request(
+        turn.session,
+        turn.agent,
+        turn.tool_schemas(),
+        await turn.store.history(turn.session.id),
+        access.model,
+        access.facts,
+    )
     turn.emit(
         BudgetCheck(
             spent=spent,
             limit=limits.max_session_tokens,
-            context_used=used,
+            context_used=prepared.tokens,
             window=access.facts.window,
             rounds=turn.chain_rounds,
             max_turns=limits.max_turns,
@@ -46,16 +47,15 @@ async def think(turn: Turn) -> LoopState:
     if turn.compact_focus is not None and turn.may_compact():
         turn.compaction_trigger = "manual"
         return LoopState.COMPACTING
-    if used >= compaction_threshold(access.facts) and turn.may_compact():
+    if prepared.tokens >= compaction_threshold(access.facts) and turn.may_compact():
         turn.compaction_trigger = "auto"
         return LoopState.COMPACTING
 
-    projection = project(history, boundary_seq=boundary_seq)
-    request = ModelRequest(access.model, system, projection.messages, tools, access.facts)
-    if wrong := violations(request):
+    if wrong := violations(prepared.request):
         raise TurnFailed(
             f"the stored conversation cannot be sent: {wrong[0]}",
             "Start a new session, or fork this one from an earlier point.",
         )
-    turn.request = request
+    turn.request = prepared.request
+    turn.services.requests.sent(turn.session, access.client, prepared)
     return LoopState.STREAMING

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 from tui_agent.context.budget import cost
+from tui_agent.context.request import NextRequest
 from tui_agent.loop.settling import Place
 from tui_agent.loop.waiting import RetryWait
 from tui_agent.providers.base import ModelClient, ModelRequest, ToolSchema
@@ -103,6 +104,14 @@ class ModelSource(Protocol):
         ...
 
 
+class RequestLog(Protocol):
+    """Keeps what goes to models, for whoever wants to look."""
+
+    def sent(self, session: SessionRecord, client: ModelClient, prepared: NextRequest) -> None:
+        """`prepared` goes out now."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TurnServices:
     """What every turn of a workspace shares."""
@@ -115,6 +124,7 @@ class TurnServices:
     steering: Steering
     presence: Presence
     decisions: ForeignDecisions
+    requests: RequestLog
     spill_folder: Path
     environment: dict[str, str]
     retry: RetryPolicy

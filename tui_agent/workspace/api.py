@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from tui_agent.vocabulary.blocks import JsonObject
     from tui_agent.vocabulary.decisions import Decision, PendingItem
     from tui_agent.vocabulary.events import Event
-    from tui_agent.vocabulary.messages import Message
+    from tui_agent.vocabulary.inspection import InspectedRequest
+from tui_agent.vocabulary.messages import Message
     from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary
     from tui_agent.vocabulary.states import Mode
 
@@ -185,6 +186,11 @@ class WorkspaceApi(Protocol):
 
     async def save_view(self, session_id: str, view: JsonObject) -> None:
         """Keep where the person was: scroll place, open tiles, folds."""
+        ...
+
+    async def requests(self, session_id: str, prompt: str = "") -> tuple[InspectedRequest, ...]:
+        """The request that `prompt` would cause now, then those that this process sent last, the
+        newest first. Nothing is sent. Raises `UserError` when the provider cannot be used."""
         ...
 
     async def models(self) -> tuple[OfferedModel, ...]:

@@ -30,6 +30,7 @@ from tui_agent.vocabulary.decisions import Decision, PendingItem
 from tui_agent.vocabulary.errors import ConflictError, NotFoundError, StoreError, UserError
 from tui_agent.vocabulary.events import Event, ModeChanged, QueuedMessage
 from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock, new_id
+from tui_agent.vocabulary.inspection import InspectedRequest
 from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary
 from tui_agent.vocabulary.states import LoopState, Mode, Phase, Trigger
@@ -42,6 +43,7 @@ from tui_agent.workspace.config import (
     WorkspaceConfig,
 )
 from tui_agent.workspace.deciding import Deciding
+from tui_agent.workspace.inspecting import SentRequests, next_one
 from tui_agent.workspace.ledgers import rebuilt_ledger
 from tui_agent.workspace.models import ModelBroker
 from tui_agent.workspace.recovery import Recovery
@@ -77,6 +79,7 @@ class Workspace:
         self._saving = asyncio.Lock()
         self._is_closing = False
         self._preparing: asyncio.Task[None] | None = None
+        self._requests = SentRequests(clock)
         self.services = TurnServices(
             store=store,
             models=self._broker,
@@ -90,6 +93,7 @@ class Workspace:
             steering=self,
             presence=self,
             decisions=self,
+            requests=self._requests,
             spill_folder=config.loaded.paths.spill,
             environment=child_environment(config.environ),
             retry=DEFAULT_POLICY,
@@ -373,6 +377,12 @@ class Workspace:
     async def save_view(self, session_id: str, view: JsonObject) -> None:
         """Keep where the person was."""
         await self.store.save_view(session_id, view)
+
+    async def requests(self, session_id: str, prompt: str = "") -> tuple[InspectedRequest, ...]:
+        """The request that `prompt` would cause now, then those that were sent last."""
+        record = self._unsaved.get(session_id) or await self.store.session(session_id)
+        upcoming = await next_one(await self.probe(record), prompt)
+        return (upcoming, *self._requests.last(session_id))
 
     async def models(self) -> tuple[OfferedModel, ...]:
         """What can be picked now."""

@@ -1,0 +1,69 @@
+"""The next request of a session: prompt, schemas and projected history, with where each comes from.
+
+One function makes it for the model call and for whoever wants to look at it first, so that the two
+cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tui_agent.context.budget import block_tokens, context_tokens, overhead_tokens
+from tui_agent.context.projection import project
+from tui_agent.context.prompt import prompt_layers, system_prompt
+from tui_agent.providers.base import ModelRequest, ToolSchema
+from tui_agent.vocabulary.agents import AgentConfig, ModelFacts
+from tui_agent.vocabulary.inspection import PromptLayer
+from tui_agent.vocabulary.messages import Message
+from tui_agent.vocabulary.records import Boundary, SessionRecord
+
+
+@dataclass(frozen=True, slots=True)
+class NextRequest:
+    """A request, its parts with their sizes, and what had to be changed in the stored history.
+
+    `tokens` is the size that the meter shows and the threshold is compared with; the layers' sizes
+    are estimates and need not add up to it.
+    """
+
+    request: ModelRequest
+    layers: tuple[PromptLayer, ...]
+    tokens: int
+    notes: tuple[str, ...] = ()
+
+
+def next_request(
+    session: SessionRecord,
+    agent: AgentConfig,
+    tools: tuple[ToolSchema, ...],
+    stored: tuple[Boundary | None, Sequence[Message]],
+    model: str,
+    facts: ModelFacts,
+) -> NextRequest:
+    """The request for a session whose history since its last boundary is `stored`."""
+    boundary, history = stored
+    prompt = prompt_layers(session, agent)
+    system = system_prompt(prompt)
+    boundary_seq = history[0].seq if boundary is not None and history else 0
+    projection = project(history, boundary_seq=boundary_seq)
+    overhead = overhead_tokens((), tools)
+    layers = [PromptLayer(layer.name, layer.source, layer.tokens, layer.text) for layer in prompt]
+    layers.append(PromptLayer("tools", _count(len(tools), "schema"), overhead))
+    layers.append(
+        PromptLayer(
+            "history",
+            _count(len(projection.messages), "message"),
+            sum(block_tokens(message.blocks) for message in projection.messages),
+        )
+    )
+    return NextRequest(
+        ModelRequest(model, system, projection.messages, tools, facts),
+        tuple(layers),
+        context_tokens(history, overhead_tokens(system, tools), counted_after=boundary_seq),
+        projection.repairs,
+    )
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
