@@ -137,6 +137,25 @@ async def test_a_rejected_prompt_is_compacted_and_sent_again(tmp_path: Path) -> 
     ]
 
 
+async def test_a_rejection_says_more_about_the_window_than_what_is_believed_of_it(
+    tmp_path: Path,
+) -> None:
+    """A local server's window is often far smaller than what is taken for an unknown model."""
+    opened = Engine.opened(
+        tmp_path,
+        [say("one"), say("two"), say("three"), TOO_LONG, say("done")],
+        summaries=[say("the gist")],
+        facts=ModelFacts(window=1_000_000, max_output=1_000),
+    )
+    async with opened as engine:
+        session = await engine.run(LONG)
+        for prompt in (LONG, LONG, "more"):
+            await engine.workspace.submit(session, prompt)
+            await engine.rest(session)
+        (boundary,) = await engine.workspace.store.boundaries(session)
+    assert boundary.tokens_after < boundary.tokens_before / 2
+
+
 async def test_a_prompt_that_is_rejected_again_is_an_error(tmp_path: Path) -> None:
     opened = Engine.opened(
         tmp_path,

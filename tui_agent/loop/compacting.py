@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tui_agent.context.budget import message_tokens, text_tokens
@@ -19,6 +19,7 @@ from tui_agent.loop.waiting import RetryWait
 from tui_agent.providers.base import ModelRequest, StreamEnd
 from tui_agent.providers.retry import Attempt, Retrying, RetryPolicy, call
 from tui_agent.store import Store
+from tui_agent.vocabulary.agents import ModelFacts
 from tui_agent.vocabulary.blocks import TextBlock, text_of
 from tui_agent.vocabulary.errors import ErrorClass, ProviderError
 from tui_agent.vocabulary.events import (
@@ -98,10 +99,11 @@ async def run_compaction(work: Compaction) -> Compacted:
     _, history = await work.store.history(work.session.id)
     before = sum(map(message_tokens, history))
     work.emit(PromptCompaction(phase="started", trigger=work.trigger, tokens_before=before))
-    cut = choose_cut(history, work.access.facts)
+    facts = _credible_facts(work, before)
+    cut = choose_cut(history, facts)
     if cut is None:
         return _failed(work, Usage(), "there is nothing older to summarise")
-    request = summary_request(cut, work.access.model, work.access.facts, work.focus)
+    request = summary_request(cut, work.access.model, facts, work.focus)
     try:
         end = await _summarise(work, request)
     except ProviderError as error:
@@ -117,6 +119,16 @@ async def run_compaction(work: Compaction) -> Compacted:
         return _failed(work, end.usage, "the summary was no shorter than what it stands for")
     await to_its_end(_store(work, cut, text, end, before))
     return Compacted(end.usage)
+
+
+def _credible_facts(work: Compaction, refused: int) -> ModelFacts:
+    """The model's facts, corrected by a refusal: of a window that did not hold `refused` tokens it
+    does not matter how large it is said to be. What is believed of an unknown local server's is
+    often many times too much."""
+    facts = work.access.facts
+    if work.trigger != "overflow":
+        return facts
+    return replace(facts, window=min(facts.window, refused))
 
 
 async def _store(work: Compaction, cut: Cut, text: str, end: StreamEnd, before: int) -> None:
