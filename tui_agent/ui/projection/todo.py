@@ -7,7 +7,6 @@ from typing import Any
 
 from tui_agent.ui.lines import Line, Piece, Tone, line, note
 from tui_agent.ui.marks import Mark, Marks
-from tui_agent.vocabulary.blocks import JsonObject
 from tui_agent.vocabulary.events import Event, TodoChanged
 from tui_agent.vocabulary.records import ToolRun
 
@@ -24,8 +23,9 @@ class TodoList:
     def load(self, runs: Iterable[ToolRun]) -> None:
         """Take the newest list among finished calls, which come oldest first."""
         for run in runs:
-            if run.details.get("kind") == _KIND:
-                self.items = _items(run.details)
+            listed = run.details.get("items")
+            if run.details.get("kind") == _KIND and isinstance(listed, list | tuple):
+                self.items = tuple(item for item in listed if isinstance(item, Mapping))
 
     def apply(self, event: Event) -> None:
         """Fold one event."""
@@ -63,10 +63,3 @@ def _entry(item: Mapping[str, Any], marks: Marks) -> Line:
     text = item.get("activeForm") if status == "in_progress" else item.get("content")
     tone = Tone.MUTED if status == "completed" else Tone.TEXT
     return line(marks.piece(mark), Piece(f" {text or item.get('content', '')}", tone))
-
-
-def _items(details: JsonObject) -> tuple[Mapping[str, Any], ...]:
-    listed = details.get("items")
-    if not isinstance(listed, list | tuple):
-        return ()
-    return tuple(item for item in listed if isinstance(item, Mapping))
