@@ -35,7 +35,7 @@ from tui_agent.vocabulary.decisions import Choice, Decision, Scope
 from tui_agent.vocabulary.errors import ConflictError
 from tui_agent.vocabulary.events import QueuedMessage
 from tui_agent.vocabulary.messages import Origin
-from tui_agent.vocabulary.records import Partial
+from tui_agent.vocabulary.records import Clearing, Partial
 from tui_agent.vocabulary.states import CallState, DoneReason
 from tui_agent.vocabulary.usage import Usage
 
@@ -117,6 +117,7 @@ WRITES: dict[str, Call] = {
     "save_view": lambda s: s.save_view("ses_b", {"x": 1}),
     "add_grant": lambda s: s.add_grant("ses_a", FOLDER, "Edit", Scope.SESSION, 1.0),
     "remove_grant": lambda s: s.remove_grant(1),
+    "clear_results": lambda s: s.clear_results("ses_a", Clearing(("c1",), 1, 2)),
     "store_summary": lambda s: s.store_summary(
         "ses_b",
         said("s9", "short", Origin.SUMMARY),
@@ -155,6 +156,7 @@ READS: dict[str, Call] = {
     "grants": lambda s: s.grants("ses_a", FOLDER),
     "all_grants": lambda s: s.all_grants(FOLDER),
     "boundaries": lambda s: s.boundaries("ses_a"),
+    "clearings": lambda s: s.clearings("ses_a"),
     "search": lambda s: s.search("look"),
     "is_owned": lambda s: s.is_owned("ses_a"),
     "data_version": lambda s: s.data_version(),

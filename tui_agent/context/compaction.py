@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tui_agent.context.budget import message_tokens, text_tokens
+from tui_agent.context.budget import compaction_threshold, message_tokens, text_tokens
 from tui_agent.providers.base import ModelRequest, RequestMessage
 from tui_agent.vocabulary.agents import ModelFacts
 from tui_agent.vocabulary.blocks import (
@@ -27,6 +27,9 @@ from tui_agent.vocabulary.messages import Message, Origin
 
 KEPT_SHARE = 0.25
 """How much of the window recent turns may take after a compaction."""
+KEPT_OF_ROOM = 0.5
+"""And how much of what the threshold leaves beside prompt and tools, so that a small window is not
+full again at once."""
 BODY_CHARACTERS = 2_000
 SUMMARY_HEADING = "[Summary of the earlier conversation]"
 
@@ -52,13 +55,15 @@ class Cut:
         return self.kept[0].seq if self.kept else self.older[-1].seq + 1
 
 
-def choose_cut(history: Sequence[Message], facts: ModelFacts) -> Cut | None:
-    """Where to cut, or `None` when there is nothing worth summarising.
+def choose_cut(history: Sequence[Message], facts: ModelFacts, overhead: int = 0) -> Cut | None:
+    """Where to cut, or `None` when there is nothing worth summarising. `overhead`: tokens that
+    every request carries besides its history.
 
     Recent messages are kept up to a share of the window, from a prompt on where one is near, else
     from an assistant message on; an open batch is always kept.
     """
-    allowance = round(KEPT_SHARE * facts.window)
+    room = max(0, compaction_threshold(facts) - overhead)
+    allowance = round(min(KEPT_SHARE * facts.window, KEPT_OF_ROOM * room))
     places = [index for index in range(1, len(history)) if _may_cut_before(history, index)]
     fitting = [index for index in places if sum(map(message_tokens, history[index:])) <= allowance]
     if not fitting:

@@ -35,12 +35,23 @@ class Projection:
     repairs: tuple[str, ...] = ()
 
 
-def project(history: Sequence[Message], *, boundary_seq: int = 0) -> Projection:
+def project(
+    history: Sequence[Message],
+    *,
+    boundary_seq: int = 0,
+    edited: Sequence[tuple[int, int]] = (),
+) -> Projection:
     """The request messages for `history`.
 
     `boundary_seq` is the number of the summary message that starts it, or 0: messages that are
-    older than it were made under another prefix, which their provider data may be bound to.
+    older than it were made under another prefix, which their provider data may be bound to. So were
+    those of the spans `edited` (message numbers: after the first, up to and with the second), since
+    a result before them was cleared.
     """
+
+    def prefix_changed(seq: int) -> bool:
+        return 0 < seq < boundary_seq or any(first < seq <= last for first, last in edited)
+
     repairs: list[str] = []
     turns: list[RequestMessage] = []
     for message in _paired(_from_first_prompt(history, repairs), repairs):
@@ -58,7 +69,7 @@ def project(history: Sequence[Message], *, boundary_seq: int = 0) -> Projection:
                     _results_first(blocks) if message.role == "user" else blocks,
                     message.provider,
                     message.model,
-                    prefix_changed=0 < message.seq < boundary_seq,
+                    prefix_changed=prefix_changed(message.seq),
                 )
             )
     return Projection(tuple(turns), tuple(repairs))

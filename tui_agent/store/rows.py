@@ -38,6 +38,7 @@ from tui_agent.vocabulary.errors import StoreError
 from tui_agent.vocabulary.messages import Message, Origin, StopReason
 from tui_agent.vocabulary.records import (
     Boundary,
+    Clearing,
     Partial,
     SessionRecord,
     ToolRun,
@@ -287,6 +288,23 @@ def boundary_row(boundary: Boundary, usage: Usage | None) -> dict[str, object]:
         "created": boundary.created,
         **usage_row(usage),
     }
+
+
+def clearing_row(session_id: str, clearing: Clearing) -> dict[str, object]:
+    """A clearing as columns."""
+    return {
+        "session_id": session_id,
+        "tool_use_ids": dump(list(clearing.tool_use_ids)),
+        "first_seq": clearing.first_seq,
+        "newest_seq": clearing.newest_seq,
+    }
+
+
+@_reads("clearing")
+def clearing_of(row: sqlite3.Row) -> Clearing:
+    """A clearing from its row."""
+    ids = tuple(map(str, _load(row["tool_use_ids"])))
+    return Clearing(ids, row["first_seq"], row["newest_seq"])
 
 
 @_reads("compaction boundary")

@@ -243,7 +243,20 @@ _FIRST: tuple[str, ...] = (
     "CREATE INDEX boundaries_by_session ON boundaries(session_id, summary_message_id)",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST,)
+_CLEARINGS: tuple[str, ...] = (
+    # no reference to the messages: `tool_use_ids` is a list, and a fork copies the whole row
+    """
+    CREATE TABLE clearings (
+        number INTEGER PRIMARY KEY,
+        session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        tool_use_ids TEXT NOT NULL,
+        first_seq INTEGER NOT NULL,
+        newest_seq INTEGER NOT NULL
+    )""",
+    "CREATE INDEX clearings_by_session ON clearings(session_id)",
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _CLEARINGS)
 """Step n brings a database from version n to n + 1."""
 
 

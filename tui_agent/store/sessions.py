@@ -9,7 +9,7 @@ import sqlite3
 from dataclasses import replace
 from typing import Any
 
-from tui_agent.store import turns
+from tui_agent.store import clearings, turns
 from tui_agent.store.batches import child_started, open_batch_message
 from tui_agent.store.rows import (
     insert,
@@ -199,6 +199,7 @@ def fork(
         " WHERE b.session_id = ? AND m.seq < ? AND b.kept_from <= m.seq ORDER BY b.number",
         keys,
     )
+    clearings.copy(connection, session_id, record.id, end)
     return record
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from tui_agent.store import (
     batches,
+    clearings,
     decisions,
     desk,
     messages,
@@ -37,6 +38,7 @@ from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock
 from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import (
     Boundary,
+    Clearing,
     Partial,
     SearchHit,
     SessionRecord,
@@ -542,6 +544,14 @@ class Store:
     async def boundaries(self, session_id: str) -> tuple[Boundary, ...]:
         """Every stored compaction of a session, oldest first."""
         return await self._db.read(lambda c: messages.boundaries(c, session_id))
+
+    async def clear_results(self, session_id: str, clearing: Clearing) -> None:
+        """Let these results stand as markers from the next request on."""
+        await self._db.write(lambda c: clearings.note(c, session_id, clearing))
+
+    async def clearings(self, session_id: str) -> tuple[Clearing, ...]:
+        """Every clearing of a session, oldest first."""
+        return await self._db.read(lambda c: clearings.of_session(c, session_id))
 
     async def search(
         self,

@@ -118,6 +118,17 @@ class Boundary:
 
 
 @dataclass(frozen=True, slots=True)
+class Clearing:
+    """Results that stand as markers in requests, by the ids of their calls. Message `first_seq`
+    holds the first of them, `newest_seq` was the newest message when they were cleared: what the
+    model said between the two, it said to a conversation that read differently."""
+
+    tool_use_ids: tuple[str, ...]
+    first_seq: int
+    newest_seq: int
+
+
+@dataclass(frozen=True, slots=True)
 class SessionSummary:
     """One line of a listing."""
 
