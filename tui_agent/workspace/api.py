@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui_agent.vocabulary.decisions import Decision, PendingItem
     from tui_agent.vocabulary.events import Event
     from tui_agent.vocabulary.inspection import InspectedRequest
-from tui_agent.vocabulary.messages import Message
+    from tui_agent.vocabulary.messages import Message
     from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary
     from tui_agent.vocabulary.states import Mode
 
