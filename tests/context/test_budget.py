@@ -6,7 +6,6 @@ import pytest
 
 from tests.context.history import model, numbered, result, results, use, user
 from tui_agent.context.budget import (
-    IMAGE_TOKENS,
     MESSAGE_TOKENS,
     block_tokens,
     compaction_threshold,
@@ -20,7 +19,7 @@ from tui_agent.context.budget import (
 from tui_agent.providers.base import ToolSchema
 from tui_agent.vocabulary.agents import ModelFacts
 from tui_agent.vocabulary.blocks import ImageBlock, ThinkingBlock, ToolResultBlock
-from tui_agent.vocabulary.usage import Usage
+from tui_agent.vocabulary.usage import IMAGE_TOKENS, Usage
 
 COUNTED = Usage(input=700, output=50, cache_read=200, cache_write=100)
 
@@ -92,3 +91,15 @@ def test_a_cost_needs_prices_and_takes_an_unknown_cache_price_for_that_of_input(
     assert cost(usage, cached) == pytest.approx(3.0 + 1.5 + 0.3 + 0.0375)
     free = ModelFacts(price_input=0.0, price_output=0.0)
     assert cost(usage, free) == 0
+
+
+def test_the_share_of_the_prompt_that_came_from_the_cache() -> None:
+    assert Usage(input=100, cache_read=300).cached_share == 0.75
+    assert Usage(input=100, cache_read=0, cache_write=5).cached_share == 0
+    assert Usage(input=100).cached_share is None
+    assert Usage(cache_read=0).cached_share is None
+
+
+def test_a_sum_is_an_estimate_when_a_part_of_it_is() -> None:
+    assert (Usage(input=1) + Usage(input=2, estimated=True)) == Usage(input=3, estimated=True)
+    assert not (Usage(input=1) + Usage(input=2)).estimated

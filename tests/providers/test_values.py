@@ -24,10 +24,16 @@ from tui_agent.providers.base import (
 from tui_agent.providers.chat_completions import ChatClient
 from tui_agent.providers.presets import PRESETS
 from tui_agent.providers.wire_values import GrowingText, id_for_wire, name_for_wire, parse_arguments
-from tui_agent.vocabulary.blocks import TextBlock, ToolResultBlock, ToolUseBlock, tool_uses
+from tui_agent.vocabulary.blocks import (
+    ImageBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    tool_uses,
+)
 from tui_agent.vocabulary.errors import ErrorClass, ProviderError
 from tui_agent.vocabulary.messages import StopReason
-from tui_agent.vocabulary.usage import Usage
+from tui_agent.vocabulary.usage import IMAGE_TOKENS, Usage
 
 HELLO = RequestMessage("user", (TextBlock("hi"),))
 REQUEST = ModelRequest("m", (), (HELLO,), ())
@@ -286,6 +292,33 @@ async def test_reasoning_that_only_the_total_counts_is_output(server: FixtureSer
     end = items[-1]
     assert isinstance(end, StreamEnd)
     assert end.usage == Usage(107, 179, reasoning=148)
+
+
+@pytest.mark.parametrize("with_image", [False, True])
+async def test_what_nobody_counted_is_reckoned_and_marked(
+    server: FixtureServer, with_image: bool
+) -> None:
+    picture = (ImageBlock("image/png", "A" * 90_000),) if with_image else ()
+    prompt = RequestMessage("user", (TextBlock("x" * 3600), *picture))
+    request = ModelRequest("m", (), (prompt,), ())
+    for _, end in (
+        await chat(server, [{"content": "y" * 360}], request=request),
+        await messages(server, [({"type": "text", "text": "y" * 360}, [])], request),
+    ):
+        assert end.usage.estimated
+        assert end.usage.output == 100
+        assert 1000 <= (end.usage.input or 0) - with_image * IMAGE_TOKENS <= 1100
+
+
+async def test_what_the_provider_counted_is_not_reckoned(server: FixtureServer) -> None:
+    usage = {"prompt_tokens": 5, "completion_tokens": 0, "total_tokens": 5}
+    chunk = {"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}], "usage": usage}
+    server.answers.append(Answer(200, STREAM, f"data: {json.dumps(chunk)}\n\n"))
+    client = ChatClient(PRESETS["compatible"], "k", base_url=server.url("x/v1"))
+    end = [item async for item in client.stream(REQUEST)][-1]
+    await client.aclose()
+    assert isinstance(end, StreamEnd)
+    assert end.usage == Usage(5, 0)
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,8 @@ from tui_agent.vocabulary.blocks import (
 )
 from tui_agent.vocabulary.codec import to_json
 from tui_agent.vocabulary.messages import Message
-from tui_agent.vocabulary.usage import Usage
+from tui_agent.vocabulary.usage import CHARACTERS_PER_TOKEN, IMAGE_TOKENS, Usage
 
-CHARACTERS_PER_TOKEN = 3.6
-IMAGE_TOKENS = 1_600
 MESSAGE_TOKENS = 4
 COMPACTION_SHARE = 0.8
 

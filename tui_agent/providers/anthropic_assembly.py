@@ -8,6 +8,7 @@ holds. Arguments of a call are parsed once, when all of them are there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tui_agent.providers.base import (
@@ -158,7 +159,7 @@ class AnthropicAssembly:
     @property
     def usage(self) -> Usage:
         """Token counts as last said."""
-        return Usage(**self._counts)
+        return replace(Usage(), **self._counts)
 
     def end(self) -> StreamEnd:
         """The whole response."""

@@ -72,7 +72,7 @@ class AnthropicClient:
             )
 
         assembly = AnthropicAssembly(call_ids(request))
-        async with aclosing(drive(open_stream, assembly, self._errors)) as items:
+        async with aclosing(drive(open_stream, assembly, self._errors, prepared)) as items:
             async for item in items:
                 yield item
 

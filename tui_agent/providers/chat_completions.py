@@ -68,7 +68,7 @@ class ChatClient:
             )
 
         assembly = ChatAssembly(self._errors, call_ids(request))
-        async with aclosing(drive(open_stream, assembly, self._errors)) as items:
+        async with aclosing(drive(open_stream, assembly, self._errors, prepared)) as items:
             async for item in items:
                 yield item
 

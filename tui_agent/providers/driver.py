@@ -11,8 +11,9 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
-from tui_agent.providers.base import StreamEnd, StreamItem
+from tui_agent.providers.base import PreparedRequest, StreamEnd, StreamItem
 from tui_agent.providers.errors import ErrorMapper
+from tui_agent.providers.estimates import counted
 from tui_agent.vocabulary.errors import ErrorClass, ProviderError
 from tui_agent.vocabulary.usage import Usage
 
@@ -76,9 +77,12 @@ class LazyClient(Generic[_Client]):
 
 
 async def drive(
-    open_stream: Callable[[], Awaitable[Any]], assembly: Assembly, errors: ErrorMapper
+    open_stream: Callable[[], Awaitable[Any]],
+    assembly: Assembly,
+    errors: ErrorMapper,
+    prepared: PreparedRequest,
 ) -> AsyncGenerator[StreamItem, None]:
-    """Runs one response to its end. Raises `ProviderError`."""
+    """Runs one response to `prepared` to its end. Raises `ProviderError`."""
     try:
         source = await open_stream()
     except Exception as error:  # SDK, transport and JSON errors have no common base
@@ -99,7 +103,7 @@ async def drive(
         await source.close()
     if not assembly.is_complete:
         raise _with_partial(_early_end(assembly), assembly)
-    yield assembly.end()
+    yield counted(assembly.end(), prepared.body)
 
 
 async def _next(events: AsyncIterator[Any], assembly: Assembly, errors: ErrorMapper) -> Any:

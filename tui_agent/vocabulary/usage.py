@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CHARACTERS_PER_TOKEN = 3.6
+IMAGE_TOKENS = 1_600
+"""What to reckon with where nobody counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of one model call, or a sum of several."""
+    """Token counts of one model call, or a sum of several. `estimated`: the provider left counts
+    out, and some of these are reckoned from lengths; people see a "~" before them."""
 
     input: int | None = None
     output: int | None = None
     cache_read: int | None = None
     cache_write: int | None = None
     reasoning: int | None = None
+    estimated: bool = False
 
     @property
     def prompt(self) -> int:
@@ -29,6 +35,14 @@ class Usage:
         """Prompt and output together."""
         return self.prompt + (self.output or 0)
 
+    @property
+    def cached_share(self) -> float | None:
+        """The part of the prompt that was read from the provider's cache, from 0 to 1; `None`
+        where the provider did not say."""
+        if self.cache_read is None or not self.prompt:
+            return None
+        return self.cache_read / self.prompt
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             _sum(self.input, other.input),
@@ -36,6 +50,7 @@ class Usage:
             _sum(self.cache_read, other.cache_read),
             _sum(self.cache_write, other.cache_write),
             _sum(self.reasoning, other.reasoning),
+            self.estimated or other.estimated,
         )
 
 
