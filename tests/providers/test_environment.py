@@ -8,7 +8,7 @@ import warnings
 
 import pytest
 
-from tests.providers.fixture_server import FixtureServer
+from tests.providers.fixture_server import Answer, FixtureServer
 from tui_agent.providers.anthropic_messages import AnthropicClient
 from tui_agent.providers.base import ModelClient, ModelRequest, RequestMessage
 from tui_agent.providers.chat_completions import ChatClient
@@ -16,6 +16,22 @@ from tui_agent.providers.presets import PRESETS
 from tui_agent.vocabulary.blocks import TextBlock
 from tui_agent.vocabulary.errors import ErrorClass, ProviderError
 
+_READ_BY_SDKS = (
+    "ORG_ID",
+    "PROJECT_ID",
+    "API_KEY",
+    "AUTH_TOKEN",
+    "ADMIN_KEY",
+    "BASE_URL",
+    "PROFILE",
+    "IDENTITY_TOKEN",
+    "IDENTITY_TOKEN_FILE",
+    "FEDERATION_RULE_ID",
+    "ORGANIZATION_ID",
+    "WORKSPACE_ID",
+    "SERVICE_ACCOUNT_ID",
+    "CONFIG_DIR",
+)
 REQUEST = ModelRequest("m", (), (RequestMessage("user", (TextBlock("hi"),)),), ())
 
 
@@ -31,18 +47,42 @@ async def test_nothing_of_the_environment_travels_along(
     server: FixtureServer, family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for maker in ("OPENAI", "ANTHROPIC"):
-        for name in ("ORG_ID", "PROJECT_ID", "API_KEY", "AUTH_TOKEN", "ADMIN_KEY", "BASE_URL"):
+        for name in _READ_BY_SDKS:
             monkeypatch.setenv(f"{maker}_{name}", "leaked")
         monkeypatch.setenv(
-            f"{maker}_CUSTOM_HEADERS", "X-Secret: leaked\nauthorization: Bearer leaked\nbroken"
+            f"{maker}_CUSTOM_HEADERS",
+            "X-Secret: leaked\nauthorization: Bearer leaked\nX-Api-Key: leaked\nbroken",
         )
     client = client_for(server, family, "our-key")
     async for _ in client.stream(REQUEST):
         pass
+    server.answers += [Answer(200, {"content-type": "application/json"}, '{"data": []}')] * 2
+    await client.models()
+    await client.describe("m")
     await client.aclose()
-    headers = server.asked[-1].headers
-    assert "leaked" not in str(headers)
-    assert headers["authorization"] == "Bearer our-key"
+    assert len(server.asked) == 3
+    for asked in server.asked:
+        assert "leaked" not in str(asked)
+        assert asked.headers["authorization"] == "Bearer our-key"
+        assert not {"openai-organization", "openai-project"} & set(asked.headers)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", *PRESETS])
+async def test_no_header_comes_from_us_but_what_the_wire_needs(
+    server: FixtureServer, provider: str
+) -> None:
+    client: ModelClient
+    if provider == "anthropic":
+        client = client_for(server, provider, "our-key")
+    else:
+        url = server.url("stream/openai/01-text/v1")
+        client = ChatClient(PRESETS[provider], "our-key", base_url=url)
+    async for _ in client.stream(REQUEST):
+        pass
+    await client.aclose()
+    ours = {name for name in server.asked[-1].headers if not name.startswith("x-stainless-")}
+    wire = {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
+    assert ours - wire - {"anthropic-version", "x-api-key"} <= {"authorization", "user-agent"}
 
 
 @pytest.mark.parametrize("family", ["anthropic", "openai"])

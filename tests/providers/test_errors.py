@@ -45,7 +45,7 @@ async def test_nobody_listens(family: str, free_port: int) -> None:
     error = await failure_of(client_at(family, f"http://127.0.0.1:{free_port}"))
     assert error.error_class is ErrorClass.CONNECTION
     assert error.fast_fail
-    assert "127.0.0.1" in error.message
+    assert f"127.0.0.1:{free_port}" in error.message
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -136,6 +136,28 @@ async def test_bodies_of_every_shape(
     assert error.message.strip()
     assert "<" not in error.message
     assert error.status == status
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "advice"),
+    [
+        (400, "registry.ollama.ai/library/gemma:2b does not support tools", "pick another model"),
+        (404, "No endpoints found that support tool use. To learn more", "pick another model"),
+        (
+            400,
+            '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser',
+            "--enable-auto-tool-choice",
+        ),
+        (500, "tools param requires --jinja flag", "--jinja"),
+    ],
+)
+async def test_a_server_that_gives_its_model_no_tools_says_what_to_do(
+    server: FixtureServer, status: int, message: str, advice: str
+) -> None:
+    error = await answered(server, "openai", Answer(status, {}, body_of(message=message)))
+    assert error.error_class is ErrorClass.INVALID_REQUEST
+    assert not error.is_retryable
+    assert advice in error.action
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ holds. Arguments of a call are parsed once, when all of them are there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from tui_agent.providers.base import (
@@ -159,7 +158,14 @@ class AnthropicAssembly:
     @property
     def usage(self) -> Usage:
         """Token counts as last said."""
-        return replace(Usage(), **self._counts)
+        said = self._counts.get
+        return Usage(
+            said("input"),
+            said("output"),
+            said("cache_read"),
+            said("cache_write"),
+            said("reasoning"),
+        )
 
     def end(self) -> StreamEnd:
         """The whole response."""

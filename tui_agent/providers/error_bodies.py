@@ -61,6 +61,13 @@ _BILLING = re.compile(
 _BAD_KEY = re.compile(r"api key not valid|incorrect api key|invalid api key", re.IGNORECASE)
 _FILTERED = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
 _TOOLS_REFUSED = re.compile(r"function tools with reasoning_effort", re.IGNORECASE)
+# How local servers and routers say that a model, or the way it was started, takes no tools.
+_NO_TOOL_PARSER = re.compile(r"--enable-auto-tool-choice|--tool-call-parser", re.IGNORECASE)
+_NO_TEMPLATE = re.compile(r"requires --jinja", re.IGNORECASE)
+_NO_TOOLS = re.compile(
+    r"does not support (tools|tool use|function calling)|endpoints found that support tool use",
+    re.IGNORECASE,
+)
 _ABOUT_REASONING = re.compile(r"thinking|signature|reasoning_content", re.IGNORECASE)
 _REPLAY_REFUSED = re.compile(
     r"thought[_ ]signature|reasoning_content|\bthinking`? (or|block)|redacted_thinking"
@@ -169,6 +176,8 @@ def classify(said: Said, status: int | None) -> ErrorClass:
         return ErrorClass.CONTENT_FILTER
     if status in (None, 400) and _BAD_KEY.search(words):
         return ErrorClass.AUTH
+    if any(pattern.search(words) for pattern in (_NO_TOOL_PARSER, _NO_TEMPLATE, _NO_TOOLS)):
+        return ErrorClass.INVALID_REQUEST
     for name in (said.type, said.code):
         if name in _CLASS_OF_TYPE:
             return _CLASS_OF_TYPE[name]
@@ -195,6 +204,12 @@ def action_for(error_class: ErrorClass, said: Said, status: int | None) -> str:
                 "Pick a model that takes tools here, or set the reasoning effort to none "
                 "if the model allows it."
             )
+        case ErrorClass.INVALID_REQUEST if _NO_TOOL_PARSER.search(said.message):
+            return "Start the server with --enable-auto-tool-choice and --tool-call-parser."
+        case ErrorClass.INVALID_REQUEST if _NO_TEMPLATE.search(said.message):
+            return "Start the server with --jinja, so that the model can be given tools."
+        case ErrorClass.INVALID_REQUEST if _NO_TOOLS.search(said.message):
+            return "This model takes no tools here, and the agent needs them: pick another model."
         case ErrorClass.INVALID_REQUEST if _REPLAY_REFUSED.search(said.message):
             return "Start a new conversation, or go on with another model."
         case _:

@@ -175,7 +175,7 @@ def _retry_after(headers: Mapping[str, str], clock: Clock) -> float | None:
 
 def _connection_words(error: BaseException, words: str) -> str:
     request = getattr(error, "_request", None)
-    where = f" to {request.url.host}" if request is not None else ""
+    where = f" to {_place(request.url)}" if request is not None else ""
     for cause in _causes(error):
         if isinstance(cause, socket.gaierror):
             return f"No connection{where}: the name cannot be found"
@@ -184,6 +184,12 @@ def _connection_words(error: BaseException, words: str) -> str:
         if isinstance(cause, ssl.SSLError):
             return f"No secure connection{where}: {cause.reason or cause}"
     return f"No connection{where}: {words}"
+
+
+def _place(url: Any) -> str:
+    """Host and port of an address, the port also where it is the usual one."""
+    host = f"[{url.host}]" if ":" in url.host else url.host
+    return f"{host}:{url.port or (443 if url.scheme == 'https' else 80)}"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
