@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tui_agent.vocabulary.agents import ModelChoice
 from tui_agent.vocabulary.blocks import Block, JsonObject, TextBlock
-from tui_agent.vocabulary.decisions import Decision, PendingItem, PendingKind
+from tui_agent.vocabulary.decisions import Decision, Grant, PendingItem, PendingKind
 from tui_agent.vocabulary.errors import NotFoundError
 from tui_agent.vocabulary.events import (
     DoneEvent,
@@ -19,14 +19,22 @@ from tui_agent.vocabulary.events import (
     SessionPhase,
 )
 from tui_agent.vocabulary.messages import Message, Origin
-from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary, ToolRun
+from tui_agent.vocabulary.records import (
+    SearchHit,
+    SessionRecord,
+    SessionSnapshot,
+    SessionSummary,
+    ToolRun,
+)
 from tui_agent.vocabulary.states import DoneReason, Mode, Phase, PhaseLabel, Trigger
 from tui_agent.vocabulary.usage import Usage
 from tui_agent.workspace.api import (
     Check,
     DecideResult,
+    Match,
     OfferedModel,
     SessionOptions,
+    SessionUsage,
 )
 
 SESSION = "ses_one"
@@ -124,6 +132,8 @@ class FakeWorkspace:
     def __init__(self, script: Iterable[Event] = ()) -> None:
         self.script = list(script)
         self.calls: list[tuple[object, ...]] = []
+        self.hits: tuple[SearchHit, ...] = ()
+        self.granted: list[Grant] = []
         self.items: list[PendingItem] = []
         self.tool_runs: tuple[ToolRun, ...] = ()
         self.messages: tuple[Message, ...] = ()
@@ -171,6 +181,18 @@ class FakeWorkspace:
     ) -> tuple[SessionSummary, ...]:
         self.calls.append(("sessions", everywhere, search))
         return self.summaries
+
+    async def search(
+        self, text: str, *, everywhere: bool = False, limit: int = 200
+    ) -> tuple[Match, ...]:
+        found = await self.sessions(everywhere=everywhere, search=text, limit=limit)
+        return tuple(Match(session, self.hits) for session in found)
+
+    async def titles(self, session_ids: Iterable[str]) -> dict[str, str]:
+        return dict.fromkeys(session_ids, "a title")
+
+    async def usage(self, session_id: str) -> SessionUsage:
+        return SessionUsage(Usage(input=10, output=5), Usage(input=100, output=50))
 
     async def latest_session(self) -> str | None:
         return self.latest
@@ -258,6 +280,16 @@ class FakeWorkspace:
 
     async def save_view(self, session_id: str, view: JsonObject) -> None:
         self.calls.append(("save_view", session_id))
+
+    async def list_grants(self, *, everywhere: bool = False) -> tuple[Grant, ...]:
+        return tuple(self.granted)
+
+    async def remove_grant(self, grant_id: int) -> Grant:
+        found = next((grant for grant in self.granted if grant.id == grant_id), None)
+        if found is None:
+            raise NotFoundError(f"there is no standing permission {grant_id}")
+        self.granted.remove(found)
+        return found
 
     async def models(self) -> tuple[OfferedModel, ...]:
         return self.offered

@@ -140,6 +140,7 @@ READS: dict[str, Call] = {
     "turns": lambda s: s.turns("ses_a"),
     "chain_rounds": lambda s: s.chain_rounds("turn_ses_a"),
     "tree_usage": lambda s: s.tree_usage("ses_a"),
+    "usage_below": lambda s: s.usage_below("ses_a"),
     "messages": lambda s: s.messages("ses_a"),
     "history": lambda s: s.history("ses_a"),
     "partial": lambda s: s.partial("ses_a"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field, replace
 
 from tui_agent.vocabulary.agents import ModelChoice
 from tui_agent.vocabulary.blocks import JsonObject
-from tui_agent.vocabulary.decisions import Choice, Decision, PendingItem, PendingKind
+from tui_agent.vocabulary.decisions import Choice, Decision, Grant, PendingItem, PendingKind
 from tui_agent.vocabulary.errors import ConflictError, NotFoundError
 from tui_agent.vocabulary.events import (
     ApprovalPending,
@@ -18,10 +18,22 @@ from tui_agent.vocabulary.events import (
     QuestionResolved,
 )
 from tui_agent.vocabulary.messages import Message
-from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary
+from tui_agent.vocabulary.records import (
+    SearchHit,
+    SessionRecord,
+    SessionSnapshot,
+    SessionSummary,
+)
 from tui_agent.vocabulary.states import Mode, Phase
 from tui_agent.vocabulary.usage import Usage
-from tui_agent.workspace.api import Check, DecideResult, OfferedModel, SessionOptions
+from tui_agent.workspace.api import (
+    Check,
+    DecideResult,
+    Match,
+    OfferedModel,
+    SessionOptions,
+    SessionUsage,
+)
 
 FOLDER = "/home/ada/code/shop"
 MODEL = ModelChoice("anthropic", "claude-sonnet-5-5")
@@ -50,6 +62,8 @@ class FakeWorkspace:
         self.snapshots: dict[str, SessionSnapshot] = {}
         self.items: dict[str, PendingItem] = {}
         self.calls: list[tuple[object, ...]] = []
+        self.hits: tuple[SearchHit, ...] = ()
+        self.granted: list[Grant] = []
         self.subscriptions: list[FakeSubscription] = []
         self.refuse_decision = ""
         self.refuse_submit = ""
@@ -152,6 +166,18 @@ class FakeWorkspace:
             if each.session.parent_id is None and each.messages
         )
 
+    async def search(
+        self, text: str, *, everywhere: bool = False, limit: int = 200
+    ) -> tuple[Match, ...]:
+        found = await self.sessions(everywhere=everywhere, search=text, limit=limit)
+        return tuple(Match(session, self.hits) for session in found)
+
+    async def titles(self, session_ids: Iterable[str]) -> dict[str, str]:
+        return dict.fromkeys(session_ids, "a title")
+
+    async def usage(self, session_id: str) -> SessionUsage:
+        return SessionUsage(Usage(input=10, output=5), Usage(input=100, output=50))
+
     async def latest_session(self) -> str | None:
         return next(iter(self.snapshots), None)
 
@@ -230,6 +256,16 @@ class FakeWorkspace:
     async def save_view(self, session_id: str, view: JsonObject) -> None:
         self.calls.append(("save_view", session_id, view))
         self.snapshots[session_id] = replace(self.snapshots[session_id], view=view)
+
+    async def list_grants(self, *, everywhere: bool = False) -> tuple[Grant, ...]:
+        return tuple(self.granted)
+
+    async def remove_grant(self, grant_id: int) -> Grant:
+        found = next((grant for grant in self.granted if grant.id == grant_id), None)
+        if found is None:
+            raise NotFoundError(f"there is no standing permission {grant_id}")
+        self.granted.remove(found)
+        return found
 
     async def models(self) -> tuple[OfferedModel, ...]:
         return self.offered

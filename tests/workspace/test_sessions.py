@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.scripted.plugin import StartScripted
 from tests.scripted.script import Call, Hold, Reply, Say
-from tests.workspace.kit import PLAIN_NO, Place, bash
+from tests.workspace.kit import PLAIN_NO, Place, Scope, bash
 from tui_agent.vocabulary.blocks import text_of
-from tui_agent.vocabulary.errors import ConflictError, NotFoundError, UserError
+from tui_agent.vocabulary.decisions import Choice, Decision
+from tui_agent.vocabulary.errors import ConflictError, NotFoundError, UsageError, UserError
 from tui_agent.vocabulary.events import DoneEvent
 from tui_agent.vocabulary.states import DoneReason, Mode, Phase
 
@@ -166,3 +169,140 @@ async def test_limits_stop_and_one_key_goes_on(place: Place, scripted: StartScri
         assert (shot.phase, "limit" in shot.waiting_for) == (Phase.REQUIRES_ACTION, True)
         await desk.workspace.resume(session)
         assert (await desk.rest(session, 2)).text == "Done."
+
+
+async def test_a_search_shows_the_messages_and_what_a_session_is_doing(
+    place: Place, scripted: StartScripted
+) -> None:
+    server = await scripted(
+        lambda request: (
+            Reply([Hold("x"), Say("Yes.")])
+            if request.last_user_text.endswith("more")
+            else Reply([Say("The needle is in the hay.")])
+        )
+    )
+    place.speak(server)
+    async with place.opened() as desk:
+        found = await desk.begin("where is it?")
+        await desk.rest(found)
+        other = await desk.begin("a needle and more")
+        await server.reached("x")
+        second, first = await desk.workspace.search("needle")
+        assert (first.session.id, second.session.id) == (found, other)
+        (hit,) = first.hits
+        assert hit.snippet == "The needle is in the hay."
+        assert [hit.snippet[a:b] for a, b in hit.matches] == ["needle"]
+        assert second.session.phase is Phase.RUNNING
+        async with place.opened() as window:
+            (row,) = [r for r in await window.workspace.sessions() if r.id == other]
+            assert row.phase is Phase.RUNNING  # in the other process, and not cut
+        await desk.workspace.rename(found, "quite another name\x1b[2J")
+        (match,) = await desk.workspace.search("another name")
+        assert (match.session.title, match.hits) == ("quite another name", ())
+        assert await desk.workspace.titles([found, "ses_none"]) == {found: "quite another name"}
+        with pytest.raises(UsageError, match="empty"):
+            await desk.workspace.rename(found, " \x1b[2J\n")
+        server.release("x")
+        await desk.rest(other)
+
+
+async def test_tokens_are_counted_for_a_session_and_for_its_tree(
+    place: Place, scripted: StartScripted
+) -> None:
+    task = {"description": "look", "prompt": "look around", "subagent_type": "general-purpose"}
+    # every session plays the script from its start, so the subagent sends one of its own
+    script = [Reply([Call("Task", task)]), Reply([Say("Seen.")]), Reply([Say("Done.")])]
+    place.speak(await scripted(script))
+    async with place.opened() as desk:
+        session = await desk.begin("send someone")
+        await desk.rest(session)
+        shot = await desk.snapshot(session)
+        (child,) = shot.children
+        whole = await desk.workspace.usage(session)
+        part = await desk.workspace.usage(child.id)
+        (grandchild,) = (await desk.snapshot(child.id)).children
+        last = await desk.workspace.usage(grandchild.id)
+        assert last.own == last.tree
+        assert part.own + last.own == part.tree
+        assert whole.own + part.tree == whole.tree
+        assert part.own.total > 0
+        (row,) = await desk.workspace.sessions()
+        assert row.usage == whole.tree
+        new = await desk.session()
+        assert (await desk.workspace.usage(new.id)).tree.total == 0
+
+
+async def test_a_session_of_another_folder_can_be_deleted_while_nobody_runs_it(
+    place: Place, scripted: StartScripted
+) -> None:
+    server = await scripted([Reply([Say("Hi.")])])
+    place.speak(server)
+    async with place.opened() as desk:
+        session = await desk.begin("hello")
+        await desk.rest(session)
+        elsewhere = replace(place, folder=place.folder.parent / "elsewhere")
+        elsewhere.folder.mkdir()
+        async with elsewhere.opened() as other:
+            with pytest.raises(ConflictError, match="another window"):
+                await other.workspace.delete(session)
+    async with elsewhere.opened() as other:
+        await other.workspace.delete(session)
+        assert await other.workspace.sessions(everywhere=True) == ()
+
+
+async def test_what_was_allowed_for_good_can_be_seen_and_taken_back(
+    place: Place, scripted: StartScripted
+) -> None:
+    place.speak(
+        await scripted(
+            lambda request: (
+                Reply([Say("Done.")])
+                if request.latest_results
+                else Reply([Call("Bash", bash("touch a"))])
+            )
+        )
+    )
+    async with place.opened() as desk:
+        session = await desk.begin("touch")
+        item = await desk.asked()
+        await desk.decide(item, Decision(Choice.APPROVE, scope=Scope.ALWAYS))
+        await desk.rest(session)
+        (grant,) = await desk.workspace.list_grants()
+        assert (grant.rule, grant.scope, grant.folder) == (
+            "Bash(touch a)",
+            Scope.ALWAYS,
+            str(place.folder),
+        )
+        await desk.workspace.submit(session, "again")
+        await desk.rest(session, 2)
+        assert grant.id is not None
+        assert await desk.workspace.remove_grant(grant.id) == grant
+        assert await desk.workspace.list_grants(everywhere=True) == ()
+        await desk.workspace.submit(session, "and again")
+        assert (await desk.asked()).tool == "Bash"
+        with pytest.raises(NotFoundError):
+            await desk.workspace.remove_grant(grant.id)
+        await desk.workspace.interrupt(session)
+
+
+async def test_an_answer_is_kept_when_no_model_can_be_asked(
+    place: Place, scripted: StartScripted
+) -> None:
+    server = await scripted([Reply([Call("Bash", bash("touch a"))]), Reply([Say("Done.")])])
+    place.speak(server)
+    async with place.opened(attended=False) as desk:
+        session = await desk.begin("touch")
+        await desk.rest(session)
+        (item,) = await desk.workspace.pending()
+    key = place.environ.pop("ANTHROPIC_API_KEY")
+    async with place.opened(attended=False) as desk:
+        result = await desk.decide(item)
+        assert (result.applied, result.goes_on) == (True, False)
+        assert "set ANTHROPIC_API_KEY" in result.obstacle
+        assert not (place.folder / "a").exists()
+        assert await desk.workspace.pending() == ()
+    place.environ["ANTHROPIC_API_KEY"] = key
+    async with place.opened(attended=False) as desk:
+        await desk.workspace.resume(session)
+        assert (await desk.rest(session)).text == "Done."
+        assert (place.folder / "a").exists()

@@ -294,6 +294,7 @@ def _summary(connection: sqlite3.Connection, row: sqlite3.Row) -> SessionSummary
         provider=row["provider"],
         agent=row["agent"],
         last_reason=None if row["last_reason"] is None else DoneReason(row["last_reason"]),
+        is_cut=bool(row["is_cut"]),
     )
 
 

@@ -207,6 +207,10 @@ class Store:
         """Tokens of all turns and stored compactions of a root session and its descendants."""
         return await self._db.read(lambda c: turns.tree_usage(c, root_id))
 
+    async def usage_below(self, session_id: str) -> tuple[Usage, Usage]:
+        """Tokens of a session alone, and of it with all that works for it."""
+        return await self._db.read(lambda c: turns.usage_below(c, session_id))
+
     # --- messages --------------------------------------------------------------------------------
 
     async def append_message(

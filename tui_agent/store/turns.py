@@ -72,6 +72,15 @@ def tree_usage(connection: sqlite3.Connection, root_id: str) -> Usage:
     return _spent(connection, "s.root_id = ?", root_id)
 
 
+def usage_below(connection: sqlite3.Connection, session_id: str) -> tuple[Usage, Usage]:
+    """Tokens of a session alone, and of it with all that works for it."""
+    below = (
+        "s.id IN (WITH RECURSIVE below(id) AS (SELECT ? UNION ALL"
+        " SELECT c.id FROM sessions c JOIN below ON c.parent_id = below.id) SELECT id FROM below)"
+    )
+    return own_usage(connection, session_id), _spent(connection, below, session_id)
+
+
 def own_usage(connection: sqlite3.Connection, session_id: str) -> Usage:
     """Tokens of a session without its descendants."""
     return _spent(connection, "s.id = ?", session_id)

@@ -14,25 +14,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tui_agent.vocabulary.agents import ModelChoice
-from tui_agent.vocabulary.blocks import JsonObject
-from tui_agent.vocabulary.decisions import Decision, PendingItem
 from tui_agent.vocabulary.errors import UserError
-from tui_agent.vocabulary.events import Event
-from tui_agent.vocabulary.messages import Message
-from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary
-from tui_agent.vocabulary.states import Mode
-from tui_agent.workspace.api import (
-    Check,
-    DecideResult,
-    OfferedModel,
-    SessionOptions,
-    Subscription,
-    WorkspaceApi,
-)
+
+if TYPE_CHECKING:
+    from tui_agent.vocabulary.agents import ModelChoice
+    from tui_agent.vocabulary.blocks import JsonObject
+    from tui_agent.vocabulary.decisions import Decision, Grant, PendingItem
+    from tui_agent.vocabulary.events import Event
+    from tui_agent.vocabulary.messages import Message
+    from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary
+    from tui_agent.vocabulary.states import Mode
+    from tui_agent.workspace.api import (
+        Check,
+        DecideResult,
+        Match,
+        OfferedModel,
+        SessionOptions,
+        SessionUsage,
+        Subscription,
+        WorkspaceApi,
+    )
 
 T = TypeVar("T")
 
@@ -160,6 +164,20 @@ class Bridge:
             self._api.sessions(everywhere=everywhere, search=search, limit=limit)
         )
 
+    async def search(
+        self, text: str, *, everywhere: bool = False, limit: int = 200
+    ) -> tuple[Match, ...]:
+        """See `WorkspaceApi`."""
+        return await self._ask(self._api.search(text, everywhere=everywhere, limit=limit))
+
+    async def titles(self, session_ids: Iterable[str]) -> dict[str, str]:
+        """See `WorkspaceApi`."""
+        return await self._ask(self._api.titles(session_ids))
+
+    async def usage(self, session_id: str) -> SessionUsage:
+        """See `WorkspaceApi`."""
+        return await self._ask(self._api.usage(session_id))
+
     async def latest_session(self) -> str | None:
         """See `WorkspaceApi`."""
         return await self._ask(self._api.latest_session())
@@ -233,6 +251,14 @@ class Bridge:
     async def save_view(self, session_id: str, view: JsonObject) -> None:
         """See `WorkspaceApi`."""
         await self._ask(self._api.save_view(session_id, view))
+
+    async def list_grants(self, *, everywhere: bool = False) -> tuple[Grant, ...]:
+        """See `WorkspaceApi`."""
+        return await self._ask(self._api.list_grants(everywhere=everywhere))
+
+    async def remove_grant(self, grant_id: int) -> Grant:
+        """See `WorkspaceApi`."""
+        return await self._ask(self._api.remove_grant(grant_id))
 
     async def models(self) -> tuple[OfferedModel, ...]:
         """See `WorkspaceApi`."""

@@ -147,6 +147,8 @@ class SessionSummary:
     agent: str = "main"
     last_reason: DoneReason | None = None
     """How its newest turn ended; `None` without one, or while it has not."""
+    is_cut: bool = False
+    """Whether its newest turn has no end: somebody runs it, or it was cut."""
 
 
 @dataclass(frozen=True, slots=True)

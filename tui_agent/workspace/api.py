@@ -7,7 +7,7 @@ that a surface should handle.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,12 +17,18 @@ if TYPE_CHECKING:
     # What crosses is made by others: the command line needs the seam and not its nouns.
     from tui_agent.vocabulary.agents import Limits, ModelChoice
     from tui_agent.vocabulary.blocks import JsonObject
-    from tui_agent.vocabulary.decisions import Decision, PendingItem
+    from tui_agent.vocabulary.decisions import Decision, Grant, PendingItem
     from tui_agent.vocabulary.events import Event
     from tui_agent.vocabulary.inspection import InspectedRequest
     from tui_agent.vocabulary.messages import Message
-    from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary
+    from tui_agent.vocabulary.records import (
+        SearchHit,
+        SessionRecord,
+        SessionSnapshot,
+        SessionSummary,
+    )
     from tui_agent.vocabulary.states import Mode
+    from tui_agent.vocabulary.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +50,14 @@ class DecideResult:
     """What a decision did. `applied` is false when the item was already resolved or is dead, and
     `message` then says so. `outstanding` are the open items of the same batch, its subagents'
     included; when it is empty the turn can go on, and `goes_on` tells that it does so in this
-    process."""
+    process. `obstacle` says in words why it does not, when it could."""
 
     applied: bool
     message: str
     item: PendingItem | None = None
     outstanding: tuple[PendingItem, ...] = ()
     goes_on: bool = False
+    obstacle: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,23 @@ class Check:
     ok: bool | None
     text: str
     advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A session that a search found. `hits` are the best of its messages, its subagents' included;
+    none when only its title or id fits."""
+
+    session: SessionSummary
+    hits: tuple[SearchHit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUsage:
+    """Tokens of a session: its `own`, and those of the whole `tree` below it."""
+
+    own: Usage
+    tree: Usage
 
 
 class Subscription(Protocol):
@@ -111,6 +135,20 @@ class WorkspaceApi(Protocol):
         self, *, everywhere: bool = False, search: str = "", limit: int = 200
     ) -> tuple[SessionSummary, ...]:
         """Root sessions, newest first, with their live state; of this folder unless everywhere."""
+        ...
+
+    async def search(
+        self, text: str, *, everywhere: bool = False, limit: int = 200
+    ) -> tuple[Match, ...]:
+        """As `sessions` with `search`, each with what fits in it."""
+        ...
+
+    async def titles(self, session_ids: Iterable[str]) -> dict[str, str]:
+        """The titles of stored sessions by id, roots or not; unknown ids are left out."""
+        ...
+
+    async def usage(self, session_id: str) -> SessionUsage:
+        """Tokens of a session and of what works for it."""
         ...
 
     async def latest_session(self) -> str | None:
@@ -169,11 +207,12 @@ class WorkspaceApi(Protocol):
         ...
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Give the session a title."""
+        """Give the session a title; one bounded line is made of it."""
         ...
 
     async def delete(self, session_id: str) -> None:
-        """Delete a session, its subagents and their rows. Raises `ConflictError` while it runs."""
+        """Delete a root session, of whatever folder, its subagents and their rows. Raises
+        `ConflictError` while it runs, here or elsewhere, and for a subagent's session."""
         ...
 
     async def edit_queue(self, session_id: str, message_ids: tuple[str, ...]) -> None:
@@ -186,6 +225,15 @@ class WorkspaceApi(Protocol):
 
     async def save_view(self, session_id: str, view: JsonObject) -> None:
         """Keep where the person was: scroll place, open tiles, folds."""
+        ...
+
+    async def list_grants(self, *, everywhere: bool = False) -> tuple[Grant, ...]:
+        """What a person allowed from then on, oldest first; of this folder unless everywhere."""
+        ...
+
+    async def remove_grant(self, grant_id: int) -> Grant:
+        """Take a standing permission back; the next call is judged without it. Returns what it
+        was. Raises `NotFoundError`."""
         ...
 
     async def requests(self, session_id: str, prompt: str = "") -> tuple[InspectedRequest, ...]:

@@ -6,6 +6,7 @@ holds, and a bad edit leaves the item open. Works for a session that nobody runs
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -27,13 +28,15 @@ from tui_agent.vocabulary.decisions import (
     Scope,
     Source,
 )
-from tui_agent.vocabulary.errors import UsageError
+from tui_agent.vocabulary.errors import UsageError, UserError
 from tui_agent.vocabulary.events import Event
 from tui_agent.vocabulary.ids import Clock
 from tui_agent.vocabulary.records import SessionRecord, ToolRun
 from tui_agent.workspace.api import DecideResult
 from tui_agent.workspace.runner import SessionRunner
 from tui_agent.workspace.watching import Heard
+
+log = logging.getLogger(__name__)
 
 PLAIN_NO = "The person said no and stopped the turn."
 
@@ -57,8 +60,8 @@ class Desk(Protocol):
         ...
 
     async def try_resume(self, session_id: str) -> bool:
-        """Go on with the session, or with the one above that waits for it; false when nothing goes
-        on here."""
+        """Go on with the session, or with the one above that waits for it; false when another
+        process runs it. Raises `UserError` for what stands in the way."""
         ...
 
 
@@ -123,8 +126,8 @@ class Deciding:
         for run in decided.settled:
             self._tell(siblings.get(run.tool_use_id, item), None, run)
         outstanding = await self._outstanding(item)
-        goes_on = await self._go_on(item, bool(outstanding))
-        return DecideResult(True, _message(decision), item, outstanding, goes_on)
+        goes_on, obstacle = await self._go_on(item, bool(outstanding))
+        return DecideResult(True, _message(decision), item, outstanding, goes_on, obstacle)
 
     async def _judge_edit(self, item: PendingItem, decision: Decision) -> tuple[str, str | None]:
         """What the decision is bound to, and the exact rule of the call as it was edited."""
@@ -176,13 +179,20 @@ class Deciding:
             or children.intersection(other.agent_path)
         )
 
-    async def _go_on(self, item: PendingItem, is_waiting: bool) -> bool:
-        """Wake the turn that waits for this item, or resume the tree that nobody runs."""
+    async def _go_on(self, item: PendingItem, is_waiting: bool) -> tuple[bool, str]:
+        """Wake the turn that waits for this item, or resume the tree that nobody runs: whether it
+        goes on here, and what stands in the way when it could. The answer is kept either way."""
         live = [self.desk.runner(session_id) for session_id in item.agent_path]
         takers = [runner for runner in live if runner is not None and runner.wake()]
         if takers:
-            return True
-        return False if is_waiting else await self.desk.try_resume(item.session_id)
+            return True, ""
+        if is_waiting:
+            return False, ""
+        try:
+            return await self.desk.try_resume(item.session_id), ""
+        except UserError as error:
+            log.info("%s does not go on: %s", item.session_id, error)
+            return False, str(error)
 
 
 def denial_text(decision: Decision) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,21 +21,36 @@ from tui_agent.processes.environment import child_environment
 from tui_agent.providers.retry import DEFAULT_POLICY
 from tui_agent.rules.syntax import Rule, parse_rule, parse_rules
 from tui_agent.store import Store
+from tui_agent.text import prose, truncate
 from tui_agent.tools.base import Spawner
 from tui_agent.tools.locks import PathLocks
 from tui_agent.tools.registry import ToolRegistry, default_tools
 from tui_agent.vocabulary.agents import Limits, ModelChoice
 from tui_agent.vocabulary.blocks import JsonObject
-from tui_agent.vocabulary.decisions import Decision, PendingItem
-from tui_agent.vocabulary.errors import ConflictError, NotFoundError, StoreError, UserError
+from tui_agent.vocabulary.decisions import Decision, Grant, PendingItem
+from tui_agent.vocabulary.errors import (
+    ConflictError,
+    NotFoundError,
+    StoreError,
+    UsageError,
+    UserError,
+)
 from tui_agent.vocabulary.events import Event, ModeChanged, QueuedMessage
 from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock, new_id
 from tui_agent.vocabulary.inspection import InspectedRequest
 from tui_agent.vocabulary.messages import Message
-from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary
+from tui_agent.vocabulary.records import SearchHit, SessionRecord, SessionSnapshot, SessionSummary
 from tui_agent.vocabulary.states import LoopState, Mode, Phase, Trigger
+from tui_agent.vocabulary.usage import Usage
 from tui_agent.workspace.agents import MAIN, find_agent
-from tui_agent.workspace.api import Check, DecideResult, OfferedModel, SessionOptions
+from tui_agent.workspace.api import (
+    Check,
+    DecideResult,
+    Match,
+    OfferedModel,
+    SessionOptions,
+    SessionUsage,
+)
 from tui_agent.workspace.bus import BusSubscription, EventBus
 from tui_agent.workspace.config import (
     HEADLESS_MAX_TURNS,
@@ -56,6 +71,10 @@ from tui_agent.workspace.watching import Watch
 
 log = logging.getLogger(__name__)
 
+HITS_OF_EACH = 3
+"""Messages that a search shows of one session."""
+LONGEST_TITLE = 200
+OPEN_ELSEWHERE = "the session is open in another window: go on there, or close it first"
 PREPARE_AFTER_SECONDS = 0.3
 """How long the first screen has for itself before heavy imports begin beside it."""
 
@@ -224,7 +243,35 @@ class Workspace:
         """Root sessions, newest first, with their live state."""
         folder = None if everywhere else self.folder
         rows = await self.store.summaries(folder=folder, search=search, limit=limit)
-        return tuple(self._with_live_phase(row) for row in rows)
+        return tuple([await self._with_live_phase(row) for row in rows])
+
+    async def search(
+        self, text: str, *, everywhere: bool = False, limit: int = 200
+    ) -> tuple[Match, ...]:
+        """Sessions that hold `text`, newest first, each with its best messages."""
+        found = await self.sessions(everywhere=everywhere, search=text, limit=limit)
+        hits = await self.store.search(
+            text,
+            root_ids=tuple(session.id for session in found),
+            each=HITS_OF_EACH,
+            limit=limit * HITS_OF_EACH,
+        )
+        of_root: dict[str, list[SearchHit]] = {}
+        for hit in hits:
+            of_root.setdefault(hit.root_id, []).append(hit)
+        return tuple(Match(session, tuple(of_root.get(session.id, ()))) for session in found)
+
+    async def titles(self, session_ids: Iterable[str]) -> dict[str, str]:
+        """The titles of stored sessions by id."""
+        wanted = tuple(dict.fromkeys(session_ids))
+        rows = await self.store.summaries(ids=wanted, limit=len(wanted))
+        return {row.id: row.title for row in rows}
+
+    async def usage(self, session_id: str) -> SessionUsage:
+        """Tokens of a session and of what works for it."""
+        if session_id in self._unsaved:
+            return SessionUsage(Usage(), Usage())
+        return SessionUsage(*await self.store.usage_below(session_id))
 
     async def latest_session(self) -> str | None:
         """The session of this folder that was used last."""
@@ -260,15 +307,20 @@ class Workspace:
         return await self.store.messages(session_id, before=seq, limit=limit)
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Give the session a title."""
-        await self._change(session_id, title=" ".join(title.split()))
+        """Give the session a title; one bounded line is made of it."""
+        line = truncate(" ".join(prose(title).split()), LONGEST_TITLE)
+        if not line:
+            raise UsageError("the title is empty: say how the session is to be called")
+        await self._change(session_id, title=line)
 
     async def delete(self, session_id: str) -> None:
         """Delete a session with its subagents."""
         if self._unsaved.pop(session_id, None) is not None:
             return
-        await self._owned(session_id)
-        record = await self.store.session(session_id)
+        # of whatever folder: nothing of it is run, and the folder may be gone
+        record = await self._open_tree(session_id)
+        if record.root_id not in self._opened:
+            raise ConflictError(OPEN_ELSEWHERE)
         tree = await self.store.tree(record.root_id)
         if any(self._is_busy(session.id) for session in tree):
             raise ConflictError("the session is running: interrupt it before you delete it")
@@ -378,6 +430,14 @@ class Workspace:
         """Keep where the person was."""
         await self.store.save_view(session_id, view)
 
+    async def list_grants(self, *, everywhere: bool = False) -> tuple[Grant, ...]:
+        """What a person allowed from then on."""
+        return await self.store.all_grants(None if everywhere else self.folder)
+
+    async def remove_grant(self, grant_id: int) -> Grant:
+        """Take a standing permission back."""
+        return await self.store.remove_grant(grant_id)
+
     async def requests(self, session_id: str, prompt: str = "") -> tuple[InspectedRequest, ...]:
         """The request that `prompt` would cause now, then those that were sent last."""
         record = self._unsaved.get(session_id) or await self.store.session(session_id)
@@ -470,13 +530,18 @@ class Workspace:
         return self._runners.get(session_id)
 
     async def try_resume(self, session_id: str) -> bool:
-        """Go on where the last decision is in; false when another process owns the tree, or nothing
-        is left to go on with."""
-        try:
-            await self.resume(session_id)
-        except ConflictError as error:
-            log.info("%s does not go on here: %s", session_id, error)
+        """Go on where the last decision is in; false when another process runs the tree. Raises
+        `UserError` for what stands in the way.
+
+        With nobody there, a model that cannot be asked stands in the way beforehand: what was
+        approved would run, and the turn would then fail for want of a key."""
+        record = await self._open_tree(session_id)
+        if record.root_id not in self._opened:
             return False
+        if not self._config.attended:
+            above = await self.store.session(await self._waiting_above(session_id))
+            self._broker.client(above.model)
+        await self.resume(session_id)
         return True
 
     # --- opening ----------------------------------------------------------------------------------
@@ -488,9 +553,7 @@ class Workspace:
         if record.folder != self.folder:
             raise ConflictError(f"the session belongs to {record.folder}: start tui-agent there")
         if record.root_id not in self._opened:
-            raise ConflictError(
-                "the session is open in another window: go on there, or close it first"
-            )
+            raise ConflictError(OPEN_ELSEWHERE)
         runner = await self.adopt(record, await agent_path(self.store, record))
         if self._is_closing:
             raise ConflictError("the program is closing: start it again to go on")
@@ -537,11 +600,15 @@ class Workspace:
             repeat_limit=limits.repeat_limit,
         )
 
-    def _with_live_phase(self, row: SessionSummary) -> SessionSummary:
+    async def _with_live_phase(self, row: SessionSummary) -> SessionSummary:
+        """A turn without an end is cut, unless somebody has the session's lock: then it runs."""
         runner = self._runners.get(row.id)
-        if runner is None or not (runner.is_busy or runner.phase is Phase.REQUIRES_ACTION):
-            return row
-        return replace(row, phase=runner.phase)
+        if runner is not None and (runner.is_busy or runner.phase is Phase.REQUIRES_ACTION):
+            return replace(row, phase=runner.phase)
+        if row.is_cut and not row.pending and row.id not in self._opened:
+            is_run = await self.store.is_owned(row.id)
+            return replace(row, phase=Phase.RUNNING) if is_run else row
+        return row
 
     def _is_busy(self, session_id: str) -> bool:
         runner = self._runners.get(session_id)
