@@ -6,6 +6,7 @@ unchanged, nowhere else.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -98,12 +99,23 @@ class Conversation:
         raise AssertionError("no end")
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "deepseek", "kimi", "glm", "compatible"])
+def demands(provider: str) -> dict[str, bool]:
+    """What the servers of this maker insist on."""
+    return {
+        "bind_thinking": provider == "anthropic",
+        "demand_reasoning": provider in ("deepseek", "kimi"),
+        "sign_calls": provider == "gemini",
+    }
+
+
+MAKERS = ("anthropic", "openai", "gemini", "deepseek", "kimi", "glm", "openrouter", "compatible")
+
+
+@pytest.mark.parametrize("provider", MAKERS)
 async def test_a_conversation_that_a_strict_server_accepts(
     scripted: StartScripted, provider: str
 ) -> None:
-    demand = provider not in ("anthropic", "compatible")
-    server = await scripted(in_order(SCRIPT), demand_reasoning=demand, bind_thinking=True)
+    server = await scripted(in_order(SCRIPT), **demands(provider))
     talk = Conversation(client_of(server, provider))
     assert await talk.turn("go") == "Done."
     assert await talk.turn("and?") == "Still done."
@@ -114,24 +126,44 @@ async def test_a_conversation_that_a_strict_server_accepts(
 
 SWITCHES = [
     (first, second)
-    for first in ("anthropic", "deepseek", "gemini")
+    for first in ("anthropic", "deepseek", "gemini", "glm", "openai")
     for second in ("anthropic", "kimi", "gemini", "openai", "compatible")
     if first != second
 ]
+PRESETS_THAT_REPLAY = {name: preset.replays_thinking for name, preset in PRESETS.items()}
 
 
 @pytest.mark.parametrize(("first", "second"), SWITCHES)
-async def test_another_maker_goes_on_with_the_conversation(
+async def test_another_maker_goes_on_with_the_conversation_and_the_first_comes_back(
     scripted: StartScripted, first: str, second: str
 ) -> None:
-    one = await scripted(in_order(SCRIPT))
+    one = await scripted(in_order(SCRIPT), **demands(first))
     talk = Conversation(client_of(one, first))
     await talk.turn("go")
     await talk.client.aclose()
-    two = await scripted([Reply([Say("I took over.")])])
+
+    took_over = (
+        Reply([Think("Of another mind."), Say("I took over."), Call("Read", {})]),
+        Reply([Think("Yet another."), Say("So.")]),
+    )
+    two = await scripted(in_order(took_over), **demands(second))
     talk.client = client_of(two, second)
-    assert await talk.turn("go on") == "I took over."
+    assert await talk.turn("go on") == "So."
     await talk.client.aclose()
+    sent = json.dumps(two.requests[0].body)
+    assert "First I look." not in sent
+    assert "opaque" not in sent
+
+    # a server of the first maker that remembers what it gave out
+    back = (Reply([Think("Once more."), Call("Read", {})]), Reply([Say("Back.")]))
+    three = await scripted(in_order(back), issued=one.issued, **demands(first))
+    talk.client = client_of(three, first)
+    assert await talk.turn("and now?") == "Back."
+    await talk.client.aclose()
+    for request in three.requests:
+        sent = json.dumps(request.body)
+        assert "Of another mind." not in sent
+        assert ("First I look." in sent) == PRESETS_THAT_REPLAY.get(first, True)
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "compatible"])

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from tests.scripted.issued import signature_for
 from tests.scripted.subject import (
     Block,
     Rule,
@@ -43,6 +44,7 @@ _KEYS: dict[str, set[str]] = {
     },
     "tool": {"role", "tool_call_id", "content"},
 }
+_NO_SIGNATURE = "skip_thought_signature_validator"
 _CALL_KEYS = {"id", "type", "function", "extra_content"}
 
 
@@ -205,6 +207,24 @@ def reasoning_is_as_issued(subject: Subject) -> Iterator[str]:
             yield f"messages.{i}: reasoning_content is not what was issued"
 
 
+def signatures_are_replayed(subject: Subject) -> Iterator[str]:
+    """Gemini signs the first call of a turn and refuses the turn without it; what another model
+    left carries the stand-in that switches the check off.
+    """
+    if not subject.sign_calls:
+        return
+    for i, message in enumerate(subject.messages):
+        calls = objects(message.get("tool_calls"))
+        if not calls:
+            continue
+        first = str(calls[0].get("id"))
+        told = subject.issued.by_tool_use.get(first)
+        is_own = told is not None and told.is_signed and told.model == subject.body.get("model")
+        wanted = signature_for(first) if is_own else _NO_SIGNATURE
+        if calls[0].get("extra_content") != {"google": {"thought_signature": wanted}}:
+            yield f"messages.{i}: function call is missing its thought_signature"
+
+
 RULES: tuple[Rule, ...] = (
     roles_are_known,
     system_is_one_and_first,
@@ -226,6 +246,7 @@ RULES: tuple[Rule, ...] = (
     one_output_limit,
     reasoning_is_replayed,
     reasoning_is_as_issued,
+    signatures_are_replayed,
     no_lone_surrogates,
 )
 

@@ -38,6 +38,8 @@ class IssuedMessage:
     prefix: str
     parts: tuple[Part, ...]
     reasoning: str
+    is_signed: bool = False
+    """Its first call carried a signature: that of the call's id."""
 
 
 @dataclass

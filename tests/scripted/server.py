@@ -60,9 +60,10 @@ class ScriptedServer:
     """One server on a port of its own.
 
     `strict=False` records violations but answers all the same. `demand_reasoning` refuses tool-call
-    turns on the chat wire that come back without their `reasoning_content`. `bind_thinking` also
-    refuses thinking whose conversation before it has changed since. `issued` is the memory of an
-    earlier server whose sessions go on here.
+    turns on the chat wire that come back without their `reasoning_content`. `sign_calls` signs the
+    first call of a message there and refuses it without its signature. `bind_thinking` also refuses
+    thinking whose conversation before it has changed since. `issued` is the memory of an earlier
+    server whose sessions go on here.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class ScriptedServer:
         script: Script,
         *,
         demand_reasoning: bool = False,
+        sign_calls: bool = False,
         strict: bool = True,
         bind_thinking: bool = False,
         issued: Issued | None = None,
@@ -84,6 +86,7 @@ class ScriptedServer:
         self.other_requests: list[OtherRequest] = []
         self.issued = issued if issued is not None else Issued()
         self.demand_reasoning = demand_reasoning
+        self.sign_calls = sign_calls
         self.strict = strict
         self.bind_thinking = bind_thinking
         self.models = list(models)
@@ -213,7 +216,9 @@ class ScriptedServer:
                 request.finished = True
                 return True
             case Reply():
-                frames = wires.encode(answer, request, self.issued, self._minter)
+                frames = wires.encode(
+                    answer, request, self.issued, self._minter, sign_calls=self.sign_calls
+                )
                 return await self._stream(connection, request, answer, frames)
             case _:
                 assert_never(answer)
@@ -238,7 +243,12 @@ class ScriptedServer:
             return ["stream: only streaming requests are scripted"]
         if request.wire == "anthropic":
             return check_anthropic(request.body, self.issued, bind_thinking=self.bind_thinking)
-        return check_chat(request.body, self.issued, demand_reasoning=self.demand_reasoning)
+        return check_chat(
+            request.body,
+            self.issued,
+            demand_reasoning=self.demand_reasoning,
+            sign_calls=self.sign_calls,
+        )
 
     async def _answer_other(
         self, connection: Connection, head: Head, path: str, body: object

@@ -25,6 +25,7 @@ class Subject:
     issued: Issued = field(default_factory=Issued)
     bind_thinking: bool = False
     demand_reasoning: bool = False
+    sign_calls: bool = False
 
     @property
     def messages(self) -> list[Mapping[str, Any]]:

@@ -572,6 +572,29 @@ def test_reasoning_comes_back_as_it_was_given() -> None:
     assert check_chat(body, issued, rules=others) == []
 
 
+def signed(signature: str) -> Json:
+    return {"extra_content": {"google": {"thought_signature": signature}}}
+
+
+def test_the_signature_of_a_call_comes_back_to_the_model_that_signed_it() -> None:
+    issued = Issued()
+    issued.remember(IssuedMessage("m", "", (Part("tool_use", "a"),), "", is_signed=True))
+
+    def judged(id_: str, model: str = "m", **extra: Any) -> list[str]:
+        body = chat_request(PROMPT, said(None, call(id_, **extra)), answer(id_), model=model)
+        assert check_chat(body, issued) == []
+        return check_chat(body, issued, sign_calls=True)
+
+    stand_in = signed("skip_thought_signature_validator")
+    assert judged("a", **signed(signature_for("a"))) == []
+    assert judged("foreign", **stand_in) == []
+    assert judged("a", "another", **stand_in) == []
+    assert judged("a")
+    assert judged("foreign")
+    assert judged("a", **stand_in)
+    assert judged("a", "another", **signed(signature_for("a")))
+
+
 # ---------------------------------------------------------------- the rules as a whole
 
 
@@ -582,6 +605,7 @@ def test_no_rule_is_without_a_case() -> None:
         messages.thinking_is_bound_to_its_prefix,
         chat.reasoning_is_replayed,
         chat.reasoning_is_as_issued,
+        chat.signatures_are_replayed,
     }
     tried = {rule for _, rule, _ in BAD_MESSAGES} | {rule for _, rule, _ in BAD_CHAT} | by_hand
     assert {*messages.RULES, *chat.RULES} - tried == set()

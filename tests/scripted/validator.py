@@ -39,10 +39,14 @@ def check_chat(
     issued: Issued | None = None,
     *,
     demand_reasoning: bool = False,
+    sign_calls: bool = False,
     rules: Iterable[Rule] = chat_rules.RULES,
 ) -> list[str]:
-    """Violations of a Chat Completions request; `demand_reasoning` judges as DeepSeek does."""
-    subject = Subject(body, issued or Issued(), demand_reasoning=demand_reasoning)
+    """Violations of a Chat Completions request; `demand_reasoning` judges as DeepSeek does,
+    `sign_calls` as Gemini."""
+    subject = Subject(
+        body, issued or Issued(), demand_reasoning=demand_reasoning, sign_calls=sign_calls
+    )
     return _violations(subject, rules)
 
 

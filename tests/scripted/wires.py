@@ -56,9 +56,16 @@ class Minter:
         return f"{prefix}_{self.salt}_{next(self._numbers)}"
 
 
-def encode(reply: Reply, request: ParsedRequest, issued: Issued, minter: Minter) -> Iterator[Frame]:
+def encode(
+    reply: Reply,
+    request: ParsedRequest,
+    issued: Issued,
+    minter: Minter,
+    *,
+    sign_calls: bool = False,
+) -> Iterator[Frame]:
     """The frames of a reply on the wire of the request. A message is remembered once its end is
-    encoded.
+    encoded. `sign_calls`: on the chat wire the first call of a message is signed.
     """
     encoder: _MessagesEncoder | _ChatEncoder
     match request.wire:
@@ -66,6 +73,7 @@ def encode(reply: Reply, request: ParsedRequest, issued: Issued, minter: Minter)
             encoder = _MessagesEncoder(reply, request, minter)
         case "chat":
             encoder = _ChatEncoder(reply, request, minter)
+            encoder.sign_calls = sign_calls
         case _:
             assert_never(request.wire)
     yield from encoder.begin()
@@ -105,12 +113,15 @@ class _Encoder:
         self.minter = minter
         self.parts: list[Part] = []
         self.reasoning = ""
+        self.sign_calls = False
         scripted = [step for step in reply.steps if isinstance(step, Usage)]
         self.usage = scripted[-1] if scripted else _estimated_usage(reply, request)
 
     def message(self) -> IssuedMessage:
         prefix = prefix_digest(self.request.body, len(self.request.messages))
-        return IssuedMessage(self.request.model, prefix, tuple(self.parts), self.reasoning)
+        return IssuedMessage(
+            self.request.model, prefix, tuple(self.parts), self.reasoning, self.sign_calls
+        )
 
     def stop_reason(self, stop: Stop) -> str:
         called = any(part.kind == "tool_use" for part in self.parts)
@@ -270,7 +281,14 @@ class _ChatEncoder(_Encoder):
         self._calls += 1
         self.parts.append(Part("tool_use", tool_call_id))
         function: JsonObject = {"name": step.name, "arguments": ""}
-        head = {"index": index, "id": tool_call_id, "type": "function", "function": function}
+        head: JsonObject = {
+            "index": index,
+            "id": tool_call_id,
+            "type": "function",
+            "function": function,
+        }
+        if self.sign_calls and index == 0:
+            head["extra_content"] = {"google": {"thought_signature": signature_for(tool_call_id)}}
         yield self._choice({"tool_calls": [head]})
         for piece in pieces(_arguments(step), step.split):
             yield self._choice({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
