@@ -343,6 +343,33 @@ async def test_a_stop_nobody_knows_is_shown_as_it_is(server: FixtureServer) -> N
     assert (end.stop_reason, end.note) == (StopReason.OTHER, "sparkled_out")
 
 
+async def test_a_routers_reasoning_goes_back_to_it_as_one_list(server: FixtureServer) -> None:
+    text = {"type": "reasoning.text", "index": 0}
+    deltas = [
+        {"reasoning": "I ", "reasoning_details": [{**text, "text": "I "}]},
+        {"reasoning": "look.", "reasoning_details": [{**text, "text": "look."}]},
+        {"reasoning_details": [{**text, "text": None, "signature": "sig"}]},
+        {"reasoning_details": [{"type": "reasoning.encrypted", "index": 1, "data": "abc"}, 5]},
+        fragment("Read", "{}", index=0, id="c"),
+    ]
+    _, end = await chat(server, deltas)
+    history = (
+        HELLO,
+        RequestMessage("assistant", end.blocks, "compatible", "m"),
+        RequestMessage("user", (ToolResultBlock("c", ()),)),
+    )
+    request = ModelRequest("m", (), history, ())
+    await chat(server, [{"content": "x"}], request=request)
+    told = server.asked[-1].body["messages"][1]
+    assert told["reasoning"] == "I look."
+    assert told["reasoning_details"] == [
+        {**text, "text": "I look.", "signature": "sig"},
+        {"type": "reasoning.encrypted", "index": 1, "data": "abc"},
+    ]
+    await chat(server, [{"content": "x"}], request=replace(request, model="another"))
+    assert "reasoning_details" not in server.asked[-1].body["messages"][1]
+
+
 async def test_the_same_reasoning_under_two_names_is_taken_once(server: FixtureServer) -> None:
     delta = {"reasoning_content": "hm", "reasoning": "hm"}
     _, end = await chat(server, [delta, delta, {"content": "x"}])

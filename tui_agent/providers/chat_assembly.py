@@ -55,6 +55,7 @@ _FAILURES: Mapping[str, ErrorClass] = {
     "insufficient_system_resource": ErrorClass.OVERLOADED,
 }
 
+_GROWING_DETAILS = ("text", "summary", "data")
 _THINKING_FIELDS = ("reasoning_content", "reasoning")
 
 
@@ -85,6 +86,7 @@ class ChatAssembly:
         self._thinking_field: str | None = None
         self._empty_thinking_field: str | None = None
         self._message_extra: dict[str, Any] = {}
+        self._details: list[dict[str, Any]] = []
         self._calls: list[_Call] = []
         self._finish = ""
         self._is_refusal = False
@@ -122,6 +124,23 @@ class ChatAssembly:
         extra = getattr(delta, "extra_content", None)
         if isinstance(extra, Mapping):
             self._message_extra["extra_content"] = dict(extra)
+        for detail in getattr(delta, "reasoning_details", None) or ():
+            if isinstance(detail, Mapping):
+                self._delta_detail(detail)
+
+    def _delta_detail(self, detail: Mapping[str, Any]) -> None:
+        """A router's own form of reasoning, in pieces of one entry or in whole entries; signatures
+        of the model behind it are in there, so it goes back as one list."""
+        last = self._details[-1] if self._details else None
+        if last is None or any(last.get(key) != detail.get(key) for key in ("index", "type")):
+            self._details.append(dict(detail))
+            return
+        for key, piece in detail.items():
+            grown = last.get(key)
+            if key in _GROWING_DETAILS and isinstance(piece, str) and isinstance(grown, str):
+                last[key] = grown + piece
+            elif piece is not None:
+                last[key] = piece
 
     def _delta_text(self, piece: object) -> Iterator[StreamItem]:
         shown = self._text.add(piece) if isinstance(piece, str) else ""
@@ -230,6 +249,8 @@ class ChatAssembly:
         if self._text.text:
             blocks.append(TextBlock(self._text.text))
         blocks += [self._finished(call, stop) for call in self._calls]
+        if self._details:
+            self._message_extra["reasoning_details"] = self._details
         if self._message_extra and blocks:
             blocks[-1] = _with_message_extra(blocks[-1], self._message_extra)
         return tuple(blocks)
