@@ -201,3 +201,83 @@ def test_braces() -> None:
 def test_many_stars_do_not_explode() -> None:
     (pattern,) = file_patterns("/".join(["**", "*a*a*a*a*a*a*a*a*b"] * 8))
     assert not matches(pattern.segments, ["a" * 200] * 30)
+
+
+async def test_a_folder_that_was_named_is_searched_though_all_of_it_is_ignored(
+    shop: Workshop,
+) -> None:
+    shop.put(".venv/.gitignore", "*\n")
+    shop.put(".venv/lib/a.py", "needle\n")
+    shop.put("x.py", "")
+    assert await names(shop, "**/*.py") == {"x.py"}
+    assert await names(shop, ".venv/lib/**/*.py") == {".venv/lib/a.py"}
+    assert await shop.text("Grep", pattern="needle") == "No matches."
+    assert await shop.text("Grep", pattern="needle", path=".venv/lib") == ".venv/lib/a.py"
+    assert await shop.text("Grep", pattern="nothing", path=".venv/lib") == "No matches."
+
+
+async def test_the_users_own_excludes_of_git_hold(shop: Workshop, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(exist_ok=True)
+    shop.environment = {**shop.environment, "HOME": str(home)}
+    shop.environment.pop("XDG_CONFIG_HOME", None)
+    (home / ".gitconfig").write_text("[core]\n\texcludesFile = ~/mine\n")
+    (home / "mine").write_text("*.swp\n")
+    shop.put("a.swp", "")
+    shop.put("a.txt", "")
+    assert await names(shop, "**/*") == {"a.txt"}
+
+
+async def test_a_line_that_makes_no_sense_does_not_void_an_ignore_file(shop: Workshop) -> None:
+    shop.put(".gitignore", "*.log\n[\n*.tmp\n")
+    for name in ("a.log", "a.tmp", "a.txt"):
+        shop.put(name, "")
+    assert await names(shop, "a*") == {"a.txt"}
+
+
+async def test_no_name_can_pass_for_a_result(shop: Workshop) -> None:
+    shop.put("a\nb.txt:1:faked", "needle\n")
+    shop.put("c\x1b[2J\r.txt", "needle\n")
+    name, other = "a\\x0ab.txt:1:faked", "c\\x1b[2J\\x0d.txt"
+    assert await shop.text("Grep", pattern="needle") == f"{name}\n{other}"
+    found = await shop.text("Grep", pattern="needle", output_mode="content")
+    assert found == f"{name}:1:needle\n{other}:1:needle"
+    found = await shop.text("Grep", pattern="needle", output_mode="count")
+    assert found == f"{name}:1\n{other}:1"
+    assert set((await shop.text("Glob", pattern="*")).split("\n")) == {name, other}
+
+
+async def test_a_binary_file_that_was_named_is_said_to_match(shop: Workshop) -> None:
+    shop.put("a.bin", b"x\0needle\n")
+    assert await shop.text("Grep", pattern="needle") == "No matches."
+    found = await shop.text("Grep", pattern="needle", path="a.bin", output_mode="content")
+    assert "Binary, so not all that matches in it is shown: a.bin." in found
+    assert await shop.text("Grep", pattern="needle", path="a.bin") == "a.bin"
+
+
+async def test_a_file_of_any_size_is_searched(shop: Workshop) -> None:
+    line = b"x" * 99 + b"\n"
+    shop.put("big.log", line * 300_000 + b"needle\n")
+    found = await shop.text("Grep", pattern="^needle", output_mode="content")
+    assert found == "big.log:300001:needle"
+
+
+async def test_two_gigabytes_of_nothing_are_searched(shop: Workshop) -> None:
+    with shop.put("sparse", b"").open("wb") as file:
+        file.truncate(2 << 30)
+    assert await shop.text("Grep", pattern="x") == "No matches."
+    assert "are zero" in await shop.text("Read", file_path="sparse")
+
+
+async def test_a_search_that_takes_long_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "TELL_SECONDS", 0.01)
+    # the start of the program alone takes longer than that
+    shop = Workshop(tmp_path / "ws", environment={"PATH": "/nowhere"})
+    shop.put("a.txt", "needle\n")
+    told: list[tuple[str, int]] = []
+    context = shop.context(progress=lambda text, total: told.append((text, total)))
+    await shop.run("Grep", {"pattern": "needle"}, context=context)
+    assert told
+    assert told[0] == ("searching for 0 s, 0 bytes of results so far\n", 0)

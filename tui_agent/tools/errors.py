@@ -42,9 +42,14 @@ class FileError(ToolError):
         self.code = code
 
 
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
+
+
 def plain(text: str) -> str:
-    """`text` without the half characters that stand for bytes of a file name outside UTF-8."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    """A file name as results have it: on one line, so that no name can pass for another result,
+    and without the half characters that stand for bytes outside UTF-8."""
+    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return whole.translate(_CONTROLS)
 
 
 _BY_ERRNO = {

@@ -69,7 +69,7 @@ class Glob:
         for pattern in file_patterns(args.pattern):
             folder = judged_path(context, _base(args, pattern))
             by_folder.setdefault(folder, []).append(pattern)
-        searcher = Searcher(context.environment, self._files.own_files())
+        searcher = Searcher(context.environment, self._files.own_files(), context.progress)
         found: dict[str, None] = {}
         notes: list[str] = []
         for folder, patterns in by_folder.items():
@@ -80,7 +80,7 @@ class Glob:
             notes += [listing.note] if listing.note else []
             names = await asyncio.to_thread(_matching, folder, listing.data, patterns)
             found.update(dict.fromkeys(names))
-        return _result(args, context.folder, list(found), notes)
+        return await asyncio.to_thread(_result, args, context.folder, list(found), notes)
 
 
 def _base(args: GlobInput, pattern: FilePattern) -> str:

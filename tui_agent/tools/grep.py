@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, assert_never
@@ -14,10 +17,11 @@ from tui_agent.tools.errors import FileError, FileErrorCode, plain
 from tui_agent.tools.open_files import Files
 from tui_agent.tools.paths import is_inside, judged_path, resolve_for_effects, shown
 from tui_agent.tools.results import CONTENT_CHARS
-from tui_agent.tools.search import LINE_CHARS, Query, Searcher
+from tui_agent.tools.search import LINE_CHARS, Found, Query, Searcher
 from tui_agent.vocabulary.blocks import JsonObject, ToolResult
 
 _LIMIT = 250
+_NAMED = 3
 
 
 class GrepInput(BaseModel):
@@ -91,21 +95,11 @@ class Grep:
             type=args.type,
         )
         avoided = (*self._files.own_files(), *sorted(context.hidden))
-        searcher = Searcher(context.environment, avoided)
+        searcher = Searcher(context.environment, avoided, context.progress)
         found = await searcher.grep(query, root)
         base = root if root.is_dir() else root.parent
         names = _Names(base, context.folder)
-        limit = args.head_limit or _LIMIT
-        match args.output_mode:
-            case "files_with_matches":
-                listed = _files(found.data, names)
-            case "count":
-                listed = _counts(found.data, names)
-            case "content":
-                listed = _lines(found.data, names, is_numbered=args.line_numbers)
-            case _:
-                assert_never(args.output_mode)
-        return _result(args, listed, limit, found.note)
+        return await asyncio.to_thread(_result, args, found, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,71 +119,127 @@ class _Names:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """Rows in order, how many files they are of, and how many matches those have."""
+    """Rows in order, as many as wanted; how many there are in all, of how many files, and how many
+    matches those have. `binary` are files with matches that cannot be shown."""
 
     rows: list[str]
+    total: int
     files: int
-    count: int
+    matches: int
+    binary: tuple[str, ...] = ()
 
 
-def _files(data: bytes, names: _Names) -> _Listed:
+def _files(data: bytes, names: _Names, limit: int) -> _Listed:
     rows = sorted(names.of(raw) for raw in data.split(b"\0") if raw)
-    return _Listed(rows, len(rows), len(rows))
+    return _Listed(rows[:limit], len(rows), len(rows), len(rows))
 
 
-def _counts(data: bytes, names: _Names) -> _Listed:
-    pairs = sorted((names.of(raw), int(rest)) for raw, rest in _pairs(data) if rest.isdigit())
-    rows = [f"{name}:{count}" for name, count in pairs]
-    return _Listed(rows, len(rows), sum(count for _, count in pairs))
+def _counts(data: bytes, names: _Names, limit: int) -> _Listed:
+    pairs = sorted(
+        (names.of(record.name), int(data[record.start : record.end]))
+        for record in _records(data)
+        if data[record.start : record.end].isdigit()
+    )
+    rows = [f"{name}:{count}" for name, count in pairs[:limit]]
+    return _Listed(rows, len(pairs), len(pairs), sum(count for _, count in pairs))
 
 
-def _lines(data: bytes, names: _Names, *, is_numbered: bool) -> _Listed:
-    by_file: dict[str, list[str]] = {}
-    raw_names: dict[bytes, str] = {}
-    count = 0
-    for raw, rest in _pairs(data):
-        if raw not in raw_names:
-            raw_names[raw] = names.of(raw)
-        name = raw_names[raw]
-        digits = len(rest) - len(rest.lstrip(b"0123456789"))
-        number, mark, line = rest[:digits], rest[digits : digits + 1], rest[digits + 1 :]
-        count += mark == b":"
-        text = line.decode("utf-8", errors="replace").rstrip("\r")[: LINE_CHARS + 100]
-        sign = mark.decode("ascii", errors="replace")
-        shown_number = f"{number.decode('ascii')}{sign}" if is_numbered else ""
-        by_file.setdefault(name, []).append(f"{name}{sign}{shown_number}{text}")
-    rows = [row for name in sorted(by_file) for row in by_file[name]]
-    return _Listed(rows, len(by_file), count)
+def _lines(data: bytes, names: _Names, limit: int, *, is_numbered: bool) -> _Listed:
+    by_file: dict[bytes, list[_Record]] = {}
+    matches = 0
+    for record in _records(data):
+        by_file.setdefault(record.name, []).append(record)
+        matches += record.is_match
+    rows: list[str] = []
+    for name, raw in sorted((names.of(raw), raw) for raw in by_file):
+        rows += [
+            _row(name, data[record.start : record.end], is_numbered=is_numbered)
+            for record in by_file[raw][: limit - len(rows)]
+        ]
+    total = sum(map(len, by_file.values()))
+    binary = tuple(sorted(names.of(raw) for raw in _BINARY.findall(data)))
+    return _Listed(rows, total, len(by_file), matches, binary)
 
 
-def _pairs(data: bytes) -> list[tuple[bytes, bytes]]:
-    pairs = []
-    for line in data.split(b"\n"):
-        name, mark, rest = line.partition(b"\0")
-        if mark:
-            pairs.append((name, rest))
-    return pairs
+def _row(name: str, rest: bytes, *, is_numbered: bool) -> str:
+    digits = len(rest) - len(rest.lstrip(b"0123456789"))
+    number, mark, line = rest[:digits], rest[digits : digits + 1], rest[digits + 1 :]
+    text = line.decode("utf-8", errors="replace").rstrip("\r")[: LINE_CHARS + 100]
+    sign = mark.decode("ascii", errors="replace")
+    shown_number = f"{number.decode('ascii')}{sign}" if is_numbered else ""
+    return f"{name}{sign}{shown_number}{text}"
 
 
-def _result(args: GrepInput, listed: _Listed, limit: int, note: str) -> ToolResult:
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """One line of a search's output: the raw name, and where the rest of it is in the output."""
+
+    name: bytes
+    start: int
+    end: int
+    is_match: bool
+
+
+_BINARY = re.compile(
+    rb"^(\./[^\0\n]*): (?:WARNING: stopped searching binary file|binary file matches)[^\0\n]*\n",
+    re.MULTILINE,
+)
+_BETWEEN = re.compile(rb"--\n|" + _BINARY.pattern, re.MULTILINE)
+"""Lines that are not about a line of a file."""
+_REST = re.compile(rb"\d+(:)?")
+
+
+def _records(data: bytes) -> Iterator[_Record]:
+    """Every `name NUL rest` of the output. A name may hold line ends, a rest does not."""
+    at = 0
+    while at < len(data):
+        between = _BETWEEN.match(data, at)
+        if between is not None:
+            at = between.end()
+            continue
+        start = data.find(b"\0", at) + 1
+        if not start:
+            return
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        rest = _REST.match(data, start, end)
+        yield _Record(data[at : start - 1], start, end, bool(rest and rest.group(1)))
+        at = end + 1
+
+
+def _result(args: GrepInput, found: Found, names: _Names) -> ToolResult:
+    limit = args.head_limit or _LIMIT
+    match args.output_mode:
+        case "files_with_matches":
+            listed = _files(found.data, names, limit)
+        case "count":
+            listed = _counts(found.data, names, limit)
+        case "content":
+            listed = _lines(found.data, names, limit, is_numbered=args.line_numbers)
+        case _:
+            assert_never(args.output_mode)
     rows: list[str] = []
     used = 0
-    for row in listed.rows[:limit]:
+    for row in listed.rows:
         used += len(row) + 1
         if used > CONTENT_CHARS - 500:
             break
         rows.append(row)
-    notes = [note] if note else []
-    if len(rows) < len(listed.rows):
+    notes = [found.note] if found.note else []
+    if len(rows) < listed.total:
         notes.append(
-            f"{len(listed.rows):,} results, {len(rows)} are shown. Narrow the search or raise"
+            f"{listed.total:,} results, {len(rows)} are shown. Narrow the search or raise"
             " head_limit."
         )
+    if listed.binary:
+        some = ", ".join(listed.binary[:_NAMED])
+        more = f" and {len(listed.binary) - _NAMED} more" if len(listed.binary) > _NAMED else ""
+        notes.append(f"Binary, so not all that matches in it is shown: {some}{more}.")
     details = {
         "kind": "matches",
         "pattern": args.pattern,
         "mode": args.output_mode,
-        "count": listed.count,
+        "count": listed.matches,
         "files": listed.files,
         "truncated": bool(notes),
     }

@@ -1,28 +1,34 @@
 """Our own listing and searching, where ripgrep is not installed. Runs as a program of its own.
 
 In comes a request as JSON and the folder it runs in; out come, on standard output, the same bytes
-that ripgrep would print. Exits with 0 if something was found, 1 if not, 2 with a message if the
-request is wrong. It opens regular files only and follows no link.
+that ripgrep would print. Exits with 0 if something was found, 1 if not, 2 if a part could not be
+searched, or with a message if the request is wrong. It opens regular files only, follows no link,
+and holds a few megabytes of a file at a time, however large that is.
 """
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
 import stat
 import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
-
-from pathspec import GitIgnoreSpec
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, Any
 
 from tui_agent.tools.globs import expanded, matches
+from tui_agent.tools.ignore_rules import IgnoreRules
 
-_IGNORE_FILES = (".ignore", ".gitignore")
-_FILE_BYTES = 20 * 1024 * 1024
+_BLOCK = 256 * 1024
+_LONGEST_LINE = 16 * 1024 * 1024
+_WHOLE_BYTES = 64 * 1024 * 1024
+"""A search across lines needs all of a file; larger ones are left out."""
+_BINARY_SAMPLE = 64 * 1024
 _LINE_CHARS = 500
+_LINE_BY_LINE = re.compile(r"\\[AZ]|\(\?[=!<>(]|[*+?}]\+")
+"""What may match in a line of its own and not where the line stands among others."""
 _TYPES = {
     "c": "*.{c,h}", "cpp": "*.{cpp,cc,cxx,hpp,hh,hxx,h}", "cs": "*.cs", "css": "*.{css,scss}",
     "go": "*.go", "html": "*.{html,htm}", "java": "*.java", "js": "*.{js,jsx,mjs,cjs}",
@@ -32,19 +38,13 @@ _TYPES = {
     "txt": "*.txt", "xml": "*.xml", "yaml": "*.{yaml,yml}",
 }  # fmt: skip
 
-Rules = tuple[tuple[str, Mapping[str, GitIgnoreSpec]], ...]
-"""Ignore files of a folder and those above it, nearest first, each with its folder."""
-
 
 def main(request_text: str) -> None:
     """Do what `request_text` asks for in the current folder, and exit."""
     request = json.loads(request_text)
-    avoided = {os.path.normpath(name) for name in request["avoided"]}
     try:
-        if request["do"] == "files":
-            found = _print_files(avoided)
-        else:
-            found = _print_matches(request, avoided)
+        search = _Search(request)
+        found = search.print_files() if request["do"] == "files" else search.print_matches()
     except re.error as error:
         sys.stderr.write(f"regex parse error: {error}")
         sys.exit(2)
@@ -52,107 +52,246 @@ def main(request_text: str) -> None:
         sys.stderr.write(str(error))
         sys.exit(2)
     sys.stdout.buffer.flush()
-    sys.exit(0 if found else 1)
+    sys.exit(2 if search.is_partial else 0 if found else 1)
 
 
-def walk(folder: str) -> Iterator[str]:
-    """The files beneath `folder` that no ignore file leaves out, as paths that start with it."""
-    absolute = os.path.abspath(folder)
-    above = _rules_above(absolute)
-    if _is_ignored(absolute, above, is_folder=True):
-        above = ()  # named on purpose: what hides it does not count within it
-    yield from _walk(folder, absolute, above)
+class _Search:
+    """One request. `is_partial`: something could not be read."""
 
+    def __init__(self, request: Mapping[str, Any]) -> None:
+        self.is_partial = False
+        self._request = request
+        self._avoided = {os.path.normpath(name) for name in request["avoided"]}
 
-def _walk(folder: str, absolute: str, above: Rules) -> Iterator[str]:
-    rules = ((absolute, _specs(absolute)), *above)
-    try:
-        with os.scandir(folder) as scan:
-            entries = sorted(scan, key=lambda entry: entry.name)
-    except OSError:
-        return  # not readable: like an empty folder
-    for entry in entries:
-        is_folder = entry.is_dir(follow_symlinks=False)
-        inner = os.path.join(absolute, entry.name)
-        if entry.name == ".git" or _is_ignored(inner, rules, is_folder=is_folder):
-            continue
-        path = os.path.join(folder, entry.name)
-        if is_folder:
-            yield from _walk(path, inner, rules)
-        elif entry.is_file(follow_symlinks=False):
-            yield path
-
-
-def _rules_above(folder: str) -> Rules:
-    return tuple((os.fspath(parent), _specs(os.fspath(parent))) for parent in Path(folder).parents)
-
-
-def _specs(folder: str) -> Mapping[str, GitIgnoreSpec]:
-    specs = {}
-    for name in _IGNORE_FILES:
-        try:
-            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-                specs[name] = GitIgnoreSpec.from_lines(file)
-        except (OSError, ValueError):
-            continue  # there is none, or none that makes sense
-    return specs
-
-
-def _is_ignored(path: str, rules: Rules, *, is_folder: bool) -> bool:
-    for name in _IGNORE_FILES:
-        for folder, specs in rules:
-            spec = specs.get(name)
-            if spec is None:
-                continue
-            relative = os.path.relpath(path, folder) + ("/" if is_folder else "")
-            decided = spec.check_file(relative).include
-            if decided is not None:
-                return decided
-    return False
-
-
-def _print_files(avoided: set[str]) -> bool:
-    found = False
-    for path in walk("."):
-        if os.path.normpath(path) not in avoided:
+    def print_files(self) -> bool:
+        found = False
+        for path in self._walk():
             found = True
             sys.stdout.buffer.write(os.fsencode(path) + b"\0")
-    return found
+        return found
+
+    def print_matches(self) -> bool:
+        request = self._request
+        flags = re.MULTILINE | (re.IGNORECASE if request["ignore_case"] else 0)
+        if request["multiline"]:
+            flags |= re.DOTALL
+        pattern = re.compile(request["pattern"], flags)
+        wanted = _wanted(request)
+        target = request["target"]
+        is_named = target != "./"
+        paths = iter([target]) if is_named else self._walk()
+        found = False
+        for path in paths:
+            if wanted(path) and self._search(path, pattern, is_named=is_named):
+                found = True
+                sys.stdout.buffer.flush()
+        return found
+
+    def _walk(self) -> Iterator[str]:
+        """The files beneath the current folder that no ignore file leaves out. Where rules from
+        above leave out all of it, it was named on purpose and they do not count."""
+        here = os.getcwd()
+        above = IgnoreRules.above(here, searched=here)
+        is_empty = True
+        for path in self._beneath(".", here, above):
+            is_empty = False
+            yield path
+        if is_empty:
+            yield from self._beneath(".", here, above.without_levels())
+
+    def _beneath(self, folder: str, absolute: str, above: IgnoreRules) -> Iterator[str]:
+        rules = above.within(absolute)
+        try:
+            with os.scandir(folder) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
+        except OSError:
+            self.is_partial = True
+            return
+        for entry in entries:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            inner = os.path.join(absolute, entry.name)
+            if entry.name == ".git" or rules.leave_out(inner, is_folder=is_folder):
+                continue
+            path = os.path.join(folder, entry.name)
+            if is_folder:
+                yield from self._beneath(path, inner, rules)
+            elif (
+                entry.is_file(follow_symlinks=False) and os.path.normpath(path) not in self._avoided
+            ):
+                yield path
+
+    def _search(self, path: str, pattern: re.Pattern[str], *, is_named: bool) -> bool:
+        """Search one file; whether there was a match."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            self.is_partial = True
+            return False
+        with open(descriptor, "rb") as file:
+            info = os.fstat(descriptor)
+            if not stat.S_ISREG(info.st_mode):
+                return False
+            try:
+                return self._search_opened(path, file, info.st_size, pattern, is_named=is_named)
+            except OSError:
+                self.is_partial = True
+                return False
+
+    def _search_opened(
+        self, path: str, file: IO[bytes], size: int, pattern: re.Pattern[str], *, is_named: bool
+    ) -> bool:
+        text = _Text(file, keeps_binary=is_named)
+        if text.is_binary and not is_named:
+            return False
+        if self._request["multiline"]:
+            if size > _WHOLE_BYTES:
+                self.is_partial = True
+                return False
+            hits = _across_lines(text, pattern, self._request)
+        else:
+            hits = _by_lines(text, pattern, self._request)
+        return _print_hits(path, hits, self._request, is_binary=text.is_binary)
 
 
-def _print_matches(request: Mapping[str, Any], avoided: set[str]) -> bool:
-    flags = re.MULTILINE | (re.IGNORECASE if request["ignore_case"] else 0)
-    if request["multiline"]:
-        flags |= re.DOTALL
-    pattern = re.compile(request["pattern"], flags)
-    wanted = _wanted(request)
-    target = request["target"]
-    paths = walk(".") if target == "./" else iter([target])
-    found = False
-    for path in paths:
-        if os.path.normpath(path) in avoided or not wanted(path):
+class _Text:
+    """The text of a file in blocks that end where a line ends. Where a file turns out to be binary
+    it ends, unless `keeps_binary`: then its NULs end lines."""
+
+    def __init__(self, file: IO[bytes], *, keeps_binary: bool) -> None:
+        self._file = file
+        self._keeps_binary = keeps_binary
+        self._first = file.read(_BINARY_SAMPLE)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self.is_binary = False
+        if self._first.startswith(codecs.BOM_UTF8):
+            self._first = self._first[3:]
+        elif self._first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        else:
+            self.is_binary = b"\0" in self._first
+
+    def blocks(self) -> Iterator[str]:
+        """The text, whole lines at a time; a line longer than the longest is cut in two."""
+        rest = ""
+        data = self._first
+        while data:
+            chunk = self._decoder.decode(data)
+            if "\0" in chunk:
+                if not self._keeps_binary:
+                    yield rest + chunk[: chunk.rfind("\n", 0, chunk.find("\0")) + 1]
+                    return
+                chunk = chunk.replace("\0", "\n")
+            end = chunk.rfind("\n") + 1
+            if end or len(rest) > _LONGEST_LINE:
+                yield rest + chunk[:end]
+                rest = chunk[end:]
+            else:
+                rest += chunk
+            data = self._file.read(_BLOCK)
+        rest += self._decoder.decode(b"", final=True)
+        if rest:
+            yield rest
+
+
+_Row = tuple[int, bool, str]
+"""Number, whether it is a match or stands near one, and the line."""
+
+
+def _by_lines(text: _Text, pattern: re.Pattern[str], request: Mapping[str, Any]) -> Iterator[_Row]:
+    may_skip = _LINE_BY_LINE.search(request["pattern"]) is None
+    before: deque[tuple[int, str]] = deque(maxlen=request["before"])
+    number, after = 0, 0
+    for block in text.blocks():
+        if may_skip and not after and pattern.search(block) is None:
+            number += block.removesuffix("\n").count("\n") + 1
+            if before.maxlen:
+                last = block.removesuffix("\n").rsplit("\n", before.maxlen)
+                # one part too many may come first, with all the lines before it: it falls out
+                before.extend(enumerate(last, number - len(last) + 1))
             continue
-        text = _text_of(path)
-        if text is not None and _print_file(path, text, pattern, request):
-            found = True
-            sys.stdout.buffer.flush()
-    return found
+        for line in block.removesuffix("\n").split("\n"):
+            number += 1
+            if pattern.search(line) is not None:
+                yield from ((near, False, other) for near, other in before)
+                before.clear()
+                yield number, True, line
+                after = request["after"]
+            elif after:
+                after -= 1
+                yield number, False, line
+            elif before.maxlen:
+                before.append((number, line))
 
 
-def _wanted(request: Mapping[str, Any]) -> Any:
-    globs: list[tuple[bool, tuple[str, ...]]] = []
+def _across_lines(
+    text: _Text, pattern: re.Pattern[str], request: Mapping[str, Any]
+) -> Iterator[_Row]:
+    whole = "".join(text.blocks())
+    lines = whole.removesuffix("\n").split("\n") if whole else []
+    hit: set[int] = set()
+    at, first = 0, 0
+    for match in pattern.finditer(whole):
+        first += whole.count("\n", at, match.start())
+        at = match.start()
+        hit.update(range(first, first + match.group().rstrip("\n").count("\n") + 1))
+    near = {
+        number
+        for middle in hit
+        for number in range(middle - request["before"], middle + request["after"] + 1)
+    }
+    for number in sorted(near):
+        if 0 <= number < len(lines):
+            yield number + 1, number in hit, lines[number]
+
+
+def _print_hits(
+    path: str, hits: Iterator[_Row], request: Mapping[str, Any], *, is_binary: bool
+) -> bool:
+    match request["mode"]:
+        case "files_with_matches":
+            if next(hits, None) is None:
+                return False
+            sys.stdout.buffer.write(os.fsencode(path) + b"\0")
+            return True
+        case "count":
+            count = sum(is_match for _, is_match, _ in hits)
+            if count:
+                _write(path, f"{count}")
+            return count > 0
+        case _:
+            found = False
+            for number, is_match, line in hits:
+                found = True
+                if is_binary:
+                    name = os.fsencode(path)
+                    sys.stdout.buffer.write(name + b": binary file matches (found a NUL)\n")
+                    break
+                mark = ":" if is_match else "-"
+                cut = "" if len(line) <= _LINE_CHARS else " [... omitted end of long line]"
+                _write(path, f"{number}{mark}{line[:_LINE_CHARS]}{cut}")
+            return found
+
+
+def _write(path: str, rest: str) -> None:
+    line = os.fsencode(path) + b"\0" + rest.encode("utf-8", "surrogateescape") + b"\n"
+    sys.stdout.buffer.write(line)
+
+
+def _wanted(request: Mapping[str, Any]) -> Callable[[str], bool]:
+    globs: list[tuple[bool, tuple[tuple[str, ...], ...]]] = []
     if request["type"] is not None:
         if request["type"] not in _TYPES:
             raise ValueError(f"unrecognized file type: {request['type']}")
-        globs.append((True, expanded(_TYPES[request["type"]])))
+        globs.append((True, tuple(map(_segments, expanded(_TYPES[request["type"]])))))
     if request["glob"] is not None:
         glob = request["glob"]
-        globs.append((not glob.startswith("!"), expanded(glob.removeprefix("!"))))
+        alternatives = tuple(map(_segments, expanded(glob.removeprefix("!"))))
+        globs.append((not glob.startswith("!"), alternatives))
 
     def wanted(path: str) -> bool:
         parts = os.path.normpath(path).split(os.sep)
         return all(
-            any(matches(_segments(glob), parts) for glob in alternatives) is is_positive
+            any(matches(segments, parts) for segments in alternatives) is is_positive
             for is_positive, alternatives in globs
         )
 
@@ -163,65 +302,3 @@ def _segments(glob: str) -> tuple[str, ...]:
     if "/" not in glob:
         return ("**", glob)
     return tuple(part for part in glob.split("/") if part)
-
-
-def _text_of(path: str) -> str | None:
-    """The text of a regular file of bearable size; `None` for anything else."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with open(descriptor, "rb") as file:
-        info = os.fstat(descriptor)
-        if not stat.S_ISREG(info.st_mode) or info.st_size > _FILE_BYTES:
-            return None
-        data = file.read(_FILE_BYTES)
-    if b"\0" in data[:8192]:
-        return None
-    return data.decode("utf-8", errors="surrogateescape")
-
-
-def _print_file(path: str, text: str, pattern: re.Pattern[str], request: Mapping[str, Any]) -> bool:
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    hits = _hits(text, lines, pattern, multiline=request["multiline"])
-    if request["mode"] == "files_with_matches":
-        if next(hits, None) is None:
-            return False
-        sys.stdout.buffer.write(os.fsencode(path) + b"\0")
-        return True
-    numbers = sorted(set(hits))
-    if not numbers:
-        return False
-    if request["mode"] == "count":
-        _write(path, f"{len(numbers)}")
-        return True
-    hit = set(numbers)
-    shown = {
-        number
-        for middle in numbers
-        for number in range(middle - request["before"], middle + request["after"] + 1)
-        if 0 <= number < len(lines)
-    }
-    for number in sorted(shown):
-        mark = ":" if number in hit else "-"
-        _write(path, f"{number + 1}{mark}{lines[number][:_LINE_CHARS]}")
-    return True
-
-
-def _hits(
-    text: str, lines: list[str], pattern: re.Pattern[str], *, multiline: bool
-) -> Iterator[int]:
-    """Indexes of the lines that a match touches."""
-    if not multiline:
-        yield from (number for number, line in enumerate(lines) if pattern.search(line))
-        return
-    for match in pattern.finditer(text):
-        first = text.count("\n", 0, match.start())
-        yield from range(first, first + match.group().rstrip("\n").count("\n") + 1)
-
-
-def _write(path: str, rest: str) -> None:
-    line = os.fsencode(path) + b"\0" + rest.encode("utf-8", "surrogateescape") + b"\n"
-    sys.stdout.buffer.write(line)
