@@ -18,6 +18,7 @@ from tui_agent.vocabulary.events import (
     SessionEvent,
     SessionPhase,
 )
+from tui_agent.vocabulary.inspection import InspectedRequest
 from tui_agent.vocabulary.messages import Message, Origin
 from tui_agent.vocabulary.records import (
     SearchHit,
@@ -143,6 +144,7 @@ class FakeWorkspace:
         self.known = {SESSION}
         self.latest: str | None = SESSION
         self.checks: tuple[Check, ...] = ()
+        self.inspected: tuple[InspectedRequest, ...] = ()
         self.offered: tuple[OfferedModel, ...] = ()
         self._subscriptions: list[PlayedSubscription] = []
 
@@ -290,6 +292,9 @@ class FakeWorkspace:
             raise NotFoundError(f"there is no standing permission {grant_id}")
         self.granted.remove(found)
         return found
+
+    async def requests(self, session_id: str, prompt: str = "") -> tuple[InspectedRequest, ...]:
+        return self.inspected
 
     async def models(self) -> tuple[OfferedModel, ...]:
         return self.offered

@@ -17,6 +17,7 @@ from tui_agent.vocabulary.events import (
     QuestionPending,
     QuestionResolved,
 )
+from tui_agent.vocabulary.inspection import InspectedRequest
 from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import (
     SearchHit,
@@ -67,6 +68,7 @@ class FakeWorkspace:
         self.subscriptions: list[FakeSubscription] = []
         self.refuse_decision = ""
         self.refuse_submit = ""
+        self.inspected: tuple[InspectedRequest, ...] = ()
         self.offered: tuple[OfferedModel, ...] = (
             OfferedModel(MODEL, "Claude Sonnet 5.5", 200_000, "$3 in, $15 out"),
             OfferedModel(ModelChoice("openai", "gpt-6"), "GPT-6", 400_000, "$2 in, $10 out"),
@@ -266,6 +268,9 @@ class FakeWorkspace:
             raise NotFoundError(f"there is no standing permission {grant_id}")
         self.granted.remove(found)
         return found
+
+    async def requests(self, session_id: str, prompt: str = "") -> tuple[InspectedRequest, ...]:
+        return self.inspected
 
     async def models(self) -> tuple[OfferedModel, ...]:
         return self.offered
