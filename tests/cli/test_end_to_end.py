@@ -46,7 +46,8 @@ async def test_a_pause_is_answered_in_another_process(
     assert not made.exists()
 
     listed = json.loads((await command("approvals", "list", "--json")).out)
-    assert listed == [item]
+    place = {"session_title": "write it", "folder": str(command.folder)}
+    assert listed == [{**item, **place}]
     (session,) = json.loads((await command("sessions", "list", "--json")).out)
     assert (session["state"], session["pending"]) == ("requires_action", 1)
 

@@ -12,7 +12,13 @@ from tests.headless.fake_workspace import SESSION, FakeWorkspace, a_turn, asked
 from tui_agent.headless.decisions import Resolution, resolve
 from tui_agent.headless.request import OutputFormat
 from tui_agent.vocabulary.decisions import Choice, Decision, PendingItem, Scope
-from tui_agent.vocabulary.errors import ConflictError, NotFoundError, UsageError, UserError
+from tui_agent.vocabulary.errors import (
+    ConflictError,
+    NotFoundError,
+    StoreError,
+    UsageError,
+    UserError,
+)
 from tui_agent.workspace.api import DecideResult
 
 QUESTION = {"questions": [{"question": "Which?", "options": [{"label": "A"}]}]}
@@ -66,6 +72,28 @@ async def test_with_another_owner_the_answer_is_only_recorded() -> None:
     workspace = waiting()
     workspace.decides = lambda item, decision: DecideResult(True, "", item)
     assert await resolved(workspace) == (0, "recorded\n", "")
+
+
+async def test_an_answer_that_no_model_can_hear_is_kept_and_said() -> None:
+    workspace = waiting()
+    workspace.decides = lambda item, decision: DecideResult(
+        True, "", item, obstacle="no key for anthropic: set ANTHROPIC_API_KEY"
+    )
+    code, out, err = await resolved(workspace)
+    assert (code, out) == (0, "recorded\n")
+    assert "set ANTHROPIC_API_KEY" in err
+    assert f"tui-agent run --resume {SESSION}" in err
+
+
+async def test_what_the_store_refuses_is_no_error_of_usage() -> None:
+    workspace = waiting()
+
+    def refuse(item: PendingItem, decision: Decision) -> DecideResult:
+        raise StoreError("the disk is full")
+
+    workspace.decides = refuse
+    with pytest.raises(StoreError):
+        await resolved(workspace)
 
 
 async def test_what_is_already_resolved_changes_nothing() -> None:

@@ -310,7 +310,7 @@ async def test_an_answer_is_taken_once(store: Store) -> None:
     await store.decide("ask_c1", Decision(Choice.APPROVE), at=6.0)
     before = (await store.tool_runs("ses_a"), await store.pending_item("ask_c1"))
     second = await store.decide("ask_c1", Decision(Choice.DENY), at=7.0)
-    assert (second.applied, second.why) == (False, "ask_c1 is already answered (approve).")
+    assert (second.applied, second.why) == (False, "This is already answered: approved.")
     assert (await store.tool_runs("ses_a"), await store.pending_item("ask_c1")) == before
 
 

@@ -7,6 +7,7 @@ command. Every function here turns arguments into values and hands them to `comp
 from __future__ import annotations
 
 import sys
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import click
@@ -22,6 +23,7 @@ DEFAULT_COMMAND = "workspace"
 _HELP = {"help_option_names": ["-h", "--help"]}
 _OUTPUTS = click.Choice([form.value for form in OutputFormat])
 _json = click.option("--json", "as_json", is_flag=True, help="For scripts.")
+_session_id = click.argument("session_id", metavar="ID")
 _output = click.option("--output", type=_OUTPUTS, default="text", help="What is printed.")
 
 
@@ -118,85 +120,81 @@ def sessions() -> None:
 @_json
 def sessions_list(as_json: bool) -> int:
     """Every session, newest first."""
-    return _search("", as_json=as_json)
+    from tui_agent.cli.compose import list_headless
+    from tui_agent.headless.sessions import list_sessions
+
+    return list_headless(lambda api: list_sessions(api, sys.stdout, as_json=as_json))
 
 
 @sessions.command("search")
 @click.argument("text")
 @_json
 def sessions_search(text: str, as_json: bool) -> int:
-    """The sessions that hold TEXT."""
-    return _search(safe_surrogates(text), as_json=as_json)
+    """The sessions of all folders that hold every word of TEXT, and where."""
+    from tui_agent.cli.compose import list_headless
+    from tui_agent.headless.sessions import search_sessions
+
+    wanted = safe_surrogates(text)
+    if not wanted.strip():
+        raise UsageError("there is nothing to search for: give a word")
+    return list_headless(lambda api: search_sessions(api, wanted, sys.stdout, as_json=as_json))
 
 
 @sessions.command("show")
-@click.argument("session_id", metavar="ID")
+@_session_id
 @_json
 def sessions_show(session_id: str, as_json: bool) -> int:
     """One session with its history."""
-    from tui_agent.cli.compose import list_headless
-    from tui_agent.headless.listings import show_session
+    from tui_agent.headless.sessions import show_session
 
-    async def work(workspace: Any) -> int:
-        whole = await workspace.resolve_id(session_id)
-        return await show_session(workspace, whole, sys.stdout, as_json=as_json)
-
-    return list_headless(work)
+    return _with_session(
+        session_id, lambda api, whole: show_session(api, whole, sys.stdout, as_json=as_json)
+    )
 
 
 @sessions.command("export")
-@click.argument("session_id", metavar="ID")
+@_session_id
 @click.option("--format", "form", type=click.Choice(["md", "json"]), default="md")
 def sessions_export(session_id: str, form: Any) -> int:
-    """One session as a document."""
-    from tui_agent.cli.compose import list_headless
-    from tui_agent.headless.listings import export_session
+    """One session as a document on standard output: Markdown, or all of it as JSON."""
+    from tui_agent.headless.sessions import export_session
 
-    async def work(workspace: Any) -> int:
-        whole = await workspace.resolve_id(session_id)
-        return await export_session(workspace, whole, sys.stdout, form=form)
-
-    return list_headless(work)
+    return _with_session(
+        session_id, lambda api, whole: export_session(api, whole, sys.stdout, form=form)
+    )
 
 
 @sessions.command("fork")
-@click.argument("session_id", metavar="ID")
+@_session_id
 def sessions_fork(session_id: str) -> int:
     """Copy a session and print the copy's id."""
-    from tui_agent.cli.compose import list_headless
-    from tui_agent.headless.listings import fork_session
+    from tui_agent.headless.sessions import fork_session
 
-    async def work(workspace: Any) -> int:
-        return await fork_session(workspace, await workspace.resolve_id(session_id), sys.stdout)
-
-    return list_headless(work)
+    return _with_session(session_id, lambda api, whole: fork_session(api, whole, sys.stdout))
 
 
 @sessions.command("rename")
-@click.argument("session_id", metavar="ID")
+@_session_id
 @click.argument("title")
 def sessions_rename(session_id: str, title: str) -> int:
     """Give a session a title."""
-    from tui_agent.cli.compose import list_headless
-    from tui_agent.headless.listings import rename_session
+    from tui_agent.headless.sessions import rename_session
 
-    async def work(workspace: Any) -> int:
-        whole = await workspace.resolve_id(session_id)
-        return await rename_session(workspace, whole, safe_surrogates(title))
-
-    return list_headless(work)
+    named = safe_surrogates(title)
+    return _with_session(session_id, lambda api, whole: rename_session(api, whole, named))
 
 
 @sessions.command("delete")
 @click.argument("session_ids", metavar="ID...", nargs=-1, required=True)
 def sessions_delete(session_ids: tuple[str, ...]) -> int:
-    """Delete sessions and their subagents."""
+    """Delete sessions with their subagents, at once and for good."""
     from tui_agent.cli.compose import list_headless
-    from tui_agent.headless.listings import delete_sessions
+    from tui_agent.headless.sessions import delete_sessions
 
     async def work(workspace: Any) -> int:
+        # All must be known before the first is gone.
         whole = [await workspace.resolve_id(session_id) for session_id in session_ids]
-        return await delete_sessions(workspace, whole)
+        return await delete_sessions(workspace, whole, sys.stdout, sys.stderr)
 
     return list_headless(work)
 
@@ -278,6 +276,26 @@ def permissions() -> None:
     """Permission rules."""
 
 
+@permissions.command("list")
+@_json
+def permissions_list(as_json: bool) -> int:
+    """What you allowed for longer than once, in every folder."""
+    from tui_agent.cli.compose import list_headless
+    from tui_agent.headless.listings import list_grants
+
+    return list_headless(lambda api: list_grants(api, sys.stdout, as_json=as_json))
+
+
+@permissions.command("remove")
+@click.argument("grant_ids", metavar="ID...", nargs=-1, required=True, type=click.IntRange(min=1))
+def permissions_remove(grant_ids: tuple[int, ...]) -> int:
+    """Take back what you allowed; the next such call asks again."""
+    from tui_agent.cli.compose import list_headless
+    from tui_agent.headless.listings import remove_grants
+
+    return list_headless(lambda api: remove_grants(api, grant_ids, sys.stdout, sys.stderr))
+
+
 @permissions.command("check")
 @click.argument("command")
 def permissions_check(command: str) -> int:
@@ -285,11 +303,14 @@ def permissions_check(command: str) -> int:
     raise UserError(f"permissions check is coming and cannot judge {command!r} yet")
 
 
-def _search(text: str, *, as_json: bool) -> int:
+def _with_session(session_id: str, work: Callable[[Any, str], Awaitable[int]]) -> int:
+    """Do `work` with the session that `session_id`, or the beginning of it, names."""
     from tui_agent.cli.compose import list_headless
-    from tui_agent.headless.listings import list_sessions
 
-    return list_headless(lambda api: list_sessions(api, sys.stdout, as_json=as_json, search=text))
+    async def found(workspace: Any) -> int:
+        return await work(workspace, await workspace.resolve_id(safe_surrogates(session_id)))
+
+    return list_headless(found)
 
 
 def _prompt(typed: str | None, *, may_be_missing: bool) -> str | None:

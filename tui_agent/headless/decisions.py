@@ -15,10 +15,10 @@ from tui_agent.headless.exits import ExitCode
 from tui_agent.headless.request import OutputFormat, RunRequest
 from tui_agent.headless.run import follow
 from tui_agent.headless.shapes import dumps, pending_shapes
-from tui_agent.headless.words import is_question, one_line, pending_lines
+from tui_agent.headless.words import PROGRAM, is_question, one_line, pending_lines
 from tui_agent.vocabulary.blocks import JsonObject
 from tui_agent.vocabulary.decisions import Choice, Decision, PendingItem, Scope
-from tui_agent.vocabulary.errors import ConflictError, UsageError, UserError
+from tui_agent.vocabulary.errors import ConflictError, StoreError, UsageError, UserError
 from tui_agent.vocabulary.typed_json import parse_typed_object
 from tui_agent.workspace.api import DecideResult, WorkspaceApi
 
@@ -55,7 +55,7 @@ async def resolve(
         if not result.applied:
             err.write(one_line(result.message) + "\n")
             return ExitCode.ERROR
-        return None if result.goes_on else _recorded(session_id, result, output, out)
+        return None if result.goes_on else _recorded(session_id, result, output, out, err)
 
     if item is None:
         # Answered, dead or never there: the workspace knows which, and no turn comes of it.
@@ -102,14 +102,16 @@ def decision_of(resolution: Resolution, item: PendingItem | None) -> Decision:
 async def _decide(workspace: WorkspaceApi, pending_id: str, decision: Decision) -> DecideResult:
     try:
         return await workspace.decide(pending_id, decision)
-    except ConflictError:
+    except (ConflictError, StoreError):
         raise
     except UserError as error:
         # Other words would help: an edit that is refused leaves the item open.
         raise UsageError(str(error)) from error
 
 
-def _recorded(session_id: str, result: DecideResult, output: OutputFormat, out: TextIO) -> int:
+def _recorded(
+    session_id: str, result: DecideResult, output: OutputFormat, out: TextIO, err: TextIO
+) -> int:
     """Say that the answer is kept and what is still open; the turn does not go on from here."""
     if output is OutputFormat.TEXT:
         lines = pending_lines(result.outstanding)
@@ -118,6 +120,12 @@ def _recorded(session_id: str, result: DecideResult, output: OutputFormat, out: 
         shape = {"session_id": session_id, "pending": pending_shapes(result.outstanding)}
         out.write(dumps(shape) + "\n")
     out.flush()
+    if result.obstacle:
+        why = one_line(result.obstacle).rstrip(".")
+        err.write(
+            f"the answer is kept, but the turn does not go on yet: {why}; "
+            f"then go on with: {PROGRAM} run --resume {session_id}\n"
+        )
     return ExitCode.FINISHED
 
 
@@ -125,8 +133,8 @@ def _fits(item: PendingItem | None, *, is_question_wanted: bool) -> None:
     if item is None or is_question(item) is is_question_wanted:
         return
     if is_question_wanted:
-        raise UsageError(f"{item.pending_id} waits for approval: answer approve or deny")
-    raise UsageError(f"{item.pending_id} is a question: use answer --message TEXT, or deny")
+        raise UsageError("this waits for approval: answer approve or deny")
+    raise UsageError("this is a question: use answer --message TEXT, or deny")
 
 
 def _object(text: str | None) -> JsonObject | None:

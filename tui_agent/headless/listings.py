@@ -1,4 +1,4 @@
-"""The commands that list and change what is stored: sessions, approvals, models, the doctor.
+"""The commands that list what waits, what is allowed, what can be picked, and how things stand.
 
 Each takes a workspace and a stream, prints for people or, with `as_json`, for scripts, and returns
 the exit code. Whatever a model or a stranger wrote is made safe before it is printed. Raises
@@ -7,105 +7,87 @@ the exit code. Whatever a model or a stranger wrote is made safe before it is pr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, Literal, TextIO
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TextIO
 
 from tui_agent.headless.exits import ExitCode
-from tui_agent.headless.history import all_messages, as_markdown, as_text
-from tui_agent.headless.shapes import (
-    dumps,
-    pending_shapes,
-    session_shape,
-    snapshot_shape,
-)
+from tui_agent.headless.printing import print_json, print_lines
+from tui_agent.headless.shapes import approval_shape, grant_shape
 from tui_agent.headless.tables import table, terminal_width
-from tui_agent.headless.words import moment, one_line, pending_lines
+from tui_agent.headless.words import UNTITLED, moment, one_line, pending_lines
 from tui_agent.text import exact
-from tui_agent.vocabulary.blocks import Json
 from tui_agent.vocabulary.codec import to_json
-from tui_agent.vocabulary.records import SessionSummary
+from tui_agent.vocabulary.decisions import Grant
+from tui_agent.vocabulary.errors import NotFoundError
 from tui_agent.workspace.api import Check, WorkspaceApi
-
-MOST_SESSIONS: Final = 10_000
-_UNTITLED: Final = "(no title)"
-
-
-async def list_sessions(
-    workspace: WorkspaceApi, out: TextIO, *, as_json: bool, search: str = ""
-) -> int:
-    """Every root session, newest first; with `search` those that hold the text."""
-    summaries = await workspace.sessions(everywhere=True, search=search, limit=MOST_SESSIONS)
-    if as_json:
-        return _print_json([session_shape(summary) for summary in summaries], out)
-    if not summaries:
-        return _print([f"no session has {exact(search)!r}" if search else "no sessions yet"], out)
-    head = ("ID", "STATE", "UPDATED", "MESSAGES", "OPEN", "TITLE", "FOLDER")
-    rows = [_session_row(summary) for summary in summaries]
-    return _print(table(head, rows, width=terminal_width(out), gives_way=5), out)
-
-
-async def show_session(
-    workspace: WorkspaceApi, session_id: str, out: TextIO, *, as_json: bool
-) -> int:
-    """One session with its whole history."""
-    snapshot = await workspace.snapshot(session_id)
-    messages = await all_messages(workspace, snapshot)
-    if as_json:
-        return _print_json(snapshot_shape(snapshot, messages), out)
-    session = snapshot.session
-    lines = [
-        exact(session.title) or _UNTITLED,
-        f"{session.id}  {snapshot.phase.value.replace('_', ' ')}  {moment(session.updated)}",
-        f"{exact(session.folder)}  {exact(session.model.provider)} {exact(session.model.model)}",
-        *as_text(messages, snapshot.tool_runs),
-    ]
-    if snapshot.pending:
-        lines += ["", "waiting for a decision:", *pending_lines(snapshot.pending)]
-    return _print(lines, out)
-
-
-async def export_session(
-    workspace: WorkspaceApi, session_id: str, out: TextIO, *, form: Literal["md", "json"]
-) -> int:
-    """One session as a file of its own: Markdown, or what `sessions show --json` prints."""
-    snapshot = await workspace.snapshot(session_id)
-    messages = await all_messages(workspace, snapshot)
-    if form == "json":
-        return _print_json(snapshot_shape(snapshot, messages), out)
-    return _print(as_markdown(snapshot.session, messages, snapshot.tool_runs), out)
-
-
-async def fork_session(workspace: WorkspaceApi, session_id: str, out: TextIO) -> int:
-    """A copy up to the last closed batch; prints its id."""
-    return _print([(await workspace.fork_session(session_id)).id], out)
-
-
-async def rename_session(workspace: WorkspaceApi, session_id: str, title: str) -> int:
-    """Give a session a title."""
-    await workspace.rename(session_id, title)
-    return ExitCode.FINISHED
-
-
-async def delete_sessions(workspace: WorkspaceApi, session_ids: Sequence[str]) -> int:
-    """Delete sessions with their subagents; the first that cannot be deleted ends it."""
-    for session_id in session_ids:
-        await workspace.delete(session_id)
-    return ExitCode.FINISHED
 
 
 async def list_approvals(workspace: WorkspaceApi, out: TextIO, *, as_json: bool) -> int:
-    """Every open item, oldest first."""
+    """Every open item, oldest first, with the session that it belongs to."""
     items = await workspace.pending()
+    roots = [item.agent_path[0] if item.agent_path else item.session_id for item in items]
+    titles = await workspace.titles(roots)
+    named = [(item, titles.get(root, "")) for item, root in zip(items, roots, strict=True)]
     if as_json:
-        return _print_json(pending_shapes(items), out)
-    return _print(pending_lines(items) or ["nothing waits for a decision"], out)
+        return print_json([approval_shape(item, title) for item, title in named], out)
+    lines = []
+    for item, title in named:
+        head, *others = pending_lines([item])
+        place = f"    in {exact(title) or UNTITLED}, {exact(item.folder)}"
+        lines += [head, place, *others]
+    return print_lines(lines or ["nothing waits for a decision"], out)
+
+
+async def list_grants(workspace: WorkspaceApi, out: TextIO, *, as_json: bool) -> int:
+    """What a person allowed from then on, in every folder."""
+    grants = await workspace.list_grants(everywhere=True)
+    titles = await workspace.titles(grant.session_id for grant in grants if grant.session_id)
+    if as_json:
+        shapes = [grant_shape(grant, titles.get(grant.session_id or "")) for grant in grants]
+        return print_json(shapes, out)
+    if not grants:
+        return print_lines(["nothing was allowed for longer than once"], out)
+    head = ("ID", "RULE", "HOLDS", "SINCE", "FOLDER")
+    rows = [
+        (
+            str(grant.id),
+            exact(grant.rule),
+            _reach(grant, titles),
+            moment(grant.at),
+            exact(grant.folder),
+        )
+        for grant in grants
+    ]
+    return print_lines(table(head, rows, width=terminal_width(out), gives_way=1), out)
+
+
+async def remove_grants(
+    workspace: WorkspaceApi, grant_ids: Iterable[int], out: TextIO, err: TextIO
+) -> int:
+    """Take standing permissions back; one that is unknown does not save the others."""
+    code = ExitCode.FINISHED
+    for grant_id in dict.fromkeys(grant_ids):
+        try:
+            removed = await workspace.remove_grant(grant_id)
+        except NotFoundError as error:
+            err.write(f"{one_line(str(error))}\n")
+            code = ExitCode.USAGE
+        else:
+            print_lines([f"removed {exact(removed.rule)}"], out)
+    return code
+
+
+def _reach(grant: Grant, titles: Mapping[str, str]) -> str:
+    if grant.session_id is None:
+        return "always"
+    return f"in {exact(titles.get(grant.session_id, '')) or UNTITLED}"
 
 
 async def list_models(workspace: WorkspaceApi, out: TextIO, *, as_json: bool) -> int:
     """What can be picked now."""
     offered = await workspace.models()
     if as_json:
-        return _print_json(to_json(offered), out)
+        return print_json(to_json(offered), out)
     head = ("PROVIDER", "MODEL", "WINDOW", "PRICE", "ADDRESS", "NOTE")
     rows = [
         (
@@ -118,7 +100,7 @@ async def list_models(workspace: WorkspaceApi, out: TextIO, *, as_json: bool) ->
         )
         for offer in offered
     ]
-    return _print(table(head, rows, width=terminal_width(out), gives_way=5), out)
+    return print_lines(table(head, rows, width=terminal_width(out), gives_way=5), out)
 
 
 async def doctor(
@@ -130,22 +112,10 @@ async def doctor(
     if only is not None:
         checks = tuple(check for check in checks if check.name == only)
     if as_json:
-        _print_json(to_json(checks), out)
+        print_json(to_json(checks), out)
     else:
-        _print(_check_lines(checks), out)
+        print_lines(_check_lines(checks), out)
     return ExitCode.ERROR if any(check.ok is False for check in checks) else ExitCode.FINISHED
-
-
-def _session_row(summary: SessionSummary) -> tuple[str, ...]:
-    return (
-        summary.id,
-        summary.phase.value.replace("_", " "),
-        moment(summary.updated),
-        str(summary.messages),
-        str(summary.pending or ""),
-        exact(summary.title) or _UNTITLED,
-        exact(summary.folder),
-    )
 
 
 def _check_lines(checks: Sequence[Check]) -> list[str]:
@@ -158,13 +128,3 @@ def _check_lines(checks: Sequence[Check]) -> list[str]:
         if check.advice:
             lines.append(f"{'':<5}  {'':<{room}}  {one_line(check.advice)}")
     return lines
-
-
-def _print(lines: Sequence[str], out: TextIO) -> int:
-    out.write("\n".join(lines) + "\n")
-    out.flush()
-    return ExitCode.FINISHED
-
-
-def _print_json(value: Json, out: TextIO) -> int:
-    return _print([dumps(value, indent=2)], out)

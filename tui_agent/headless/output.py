@@ -17,7 +17,14 @@ from tui_agent.text import prose
 from tui_agent.vocabulary.blocks import text_of, tool_uses
 from tui_agent.vocabulary.codec import to_json
 from tui_agent.vocabulary.decisions import PendingItem
-from tui_agent.vocabulary.events import DoneEvent, ErrorEvent, Event, LoopError, MessageStored
+from tui_agent.vocabulary.events import (
+    AgentStarted,
+    DoneEvent,
+    ErrorEvent,
+    Event,
+    LoopError,
+    MessageStored,
+)
 from tui_agent.vocabulary.messages import Origin
 from tui_agent.vocabulary.usage import Usage
 
@@ -41,6 +48,7 @@ class RunPrinter:
         self._out = out
         self._err = err
         self._answers: list[str] = []
+        self._agents: dict[str, str] = {}
         self._has_told_error = False
 
     def event(self, event: Event) -> None:
@@ -48,7 +56,9 @@ class RunPrinter:
         if self._output is OutputFormat.STREAM_JSON:
             self._out.write(dumps(to_json(event)) + "\n")
             return
-        if (line := progress_line(event)) is not None:
+        if isinstance(event, AgentStarted):
+            self._agents[event.child_id] = event.agent
+        if (line := progress_line(event, self._agents)) is not None:
             self._tell(line)
         if event.session_id != self._session_id:
             return

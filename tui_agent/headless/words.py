@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, assert_never
 
 from tui_agent.headless.shapes import dumps
 from tui_agent.text import exact, prose
@@ -34,13 +34,26 @@ from tui_agent.vocabulary.events import (
     ToolResultEvent,
     ToolStarted,
 )
+from tui_agent.vocabulary.states import DoneReason, Phase
+from tui_agent.vocabulary.usage import Usage
 
 PROGRAM: Final = "tui-agent"
+UNTITLED: Final = "(no title)"
 _LONGEST_SUBJECT: Final = 400
+_ENDS: Final[Mapping[DoneReason, str]] = {
+    DoneReason.ERROR: "failed",
+    DoneReason.USER_ABORT: "interrupted",
+    DoneReason.DENIED: "denied",
+    DoneReason.MAX_TURNS: "turn limit",
+    DoneReason.BUDGET_EXCEEDED: "token limit",
+    DoneReason.LOOP_DETECTED: "loop stopped",
+    DoneReason.HOOK_STOPPED: "hook stopped",
+}
 
 
-def progress_line(event: Event) -> str | None:
-    """What standard error says of `event` while a run goes on; `None` for most."""
+def progress_line(event: Event, agents: Mapping[str, str]) -> str | None:
+    """What standard error says of `event` while a run goes on; `None` for most. `agents` are the
+    names of the subagents by the id of their session."""
     match event:
         case ToolStarted():
             return f"{exact(event.tool)}: {_short(event.subject or dumps(to_json(event.input)))}"
@@ -57,7 +70,8 @@ def progress_line(event: Event) -> str | None:
         case AgentStarted():
             return f"agent {exact(event.agent)} started: {_short(event.description)}"
         case AgentFinished():
-            return f"agent {exact(event.child_id)} ended: {event.reason.value.replace('_', ' ')}"
+            name = exact(agents.get(event.child_id, ""))
+            return f"agent {name} ended: {event.reason.value.replace('_', ' ')}"
         case HookRan() if event.exit_code:
             return f"hook {exact(event.command)}: exit code {event.exit_code}"
         case ErrorEvent():
@@ -96,7 +110,7 @@ def pending_lines(items: Iterable[PendingItem]) -> list[str]:
     lines = []
     for item in items:
         lines.append(f"{item.pending_id}  {exact(item.tool)}  {_asks(item)}")
-        shown = _question_lines(item.input) if is_question(item) else _input_lines(item.input)
+        shown = _question_lines(item.input) if is_question(item) else input_lines(item.input)
         lines += [f"    {line}" for line in shown]
         answer = "answer --message TEXT" if is_question(item) else "approve|deny"
         lines.append(f"    {PROGRAM} approvals resolve {item.pending_id} {answer}")
@@ -108,6 +122,35 @@ def is_question(item: PendingItem) -> bool:
     return item.kind is PendingKind.QUESTION
 
 
+def state_words(phase: Phase, reason: DoneReason | None, *, is_cut: bool = False) -> str:
+    """What a session is doing, or how its last turn ended: one that failed is not just idle."""
+    match phase:
+        case Phase.RUNNING | Phase.DRAINING:
+            return phase.value
+        case Phase.REQUIRES_ACTION:
+            return "cut: needs you" if is_cut else "needs you"
+        case Phase.IDLE:
+            return "idle" if reason is None else _ENDS.get(reason, "idle")
+        case _:
+            assert_never(phase)
+
+
+def tokens(usage: Usage) -> str:
+    """All tokens of a usage, with a mark between thousands; nothing when none are known."""
+    return f"{usage.total:,}" if usage.total else "0"
+
+
+def marked(text: str, matches: Iterable[tuple[int, int]], *, bright: bool) -> str:
+    """Foreign text of one line, safe, with the places that matched between brackets, or bold on a
+    terminal."""
+    before, after = ("\x1b[1m", "\x1b[22m") if bright else ("[", "]")
+    shown, end = "", 0
+    for start, stop in matches:
+        shown += f"{exact(text[end:start])}{before}{exact(text[start:stop])}{after}"
+        end = stop
+    return shown + exact(text[end:])
+
+
 def one_line(text: str) -> str:
     """Foreign text as one safe line of words."""
     return " ".join(prose(text).split())
@@ -115,7 +158,11 @@ def one_line(text: str) -> str:
 
 def moment(seconds: float) -> str:
     """A time of the wall clock in the person's own zone."""
-    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
+    try:
+        return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        # no number, or beyond every calendar: a damaged row must not end a listing
+        return "at an unknown time"
 
 
 def _asks(item: PendingItem) -> str:
@@ -124,7 +171,8 @@ def _asks(item: PendingItem) -> str:
     return f"({who}{moment(item.created)}){reason}"
 
 
-def _input_lines(values: Mapping[str, object]) -> list[str]:
+def input_lines(values: Mapping[str, object]) -> list[str]:
+    """The input of a call, everything of it in view, safe."""
     lines: list[str] = []
     for key, value in values.items():
         text = value if isinstance(value, str) else dumps(to_json(value))
@@ -138,7 +186,7 @@ def _question_lines(values: Mapping[str, object]) -> list[str]:
     """The questions with their options, when they have the usual shape; else the plain input."""
     questions = values.get("questions")
     if not isinstance(questions, list) or not all(isinstance(item, dict) for item in questions):
-        return _input_lines(values)
+        return input_lines(values)
     lines = []
     for question in questions:
         lines.append(one_line(str(question.get("question", ""))))

@@ -24,6 +24,7 @@ from tui_agent.vocabulary.errors import UsageError
 from tui_agent.vocabulary.records import ToolRun
 from tui_agent.vocabulary.states import CallState
 
+_ANSWERS = {Choice.APPROVE: "approved", Choice.DENY: "denied", Choice.ANSWER: "answered"}
 NOT_RUN = (TextBlock("Not run: another call of the same reply was denied."),)
 
 
@@ -49,10 +50,13 @@ def decide(
     _check_kind(item, decision)
     run = batches.get(connection, item.session_id, item.tool_use_id)
     if entry.resolved is not None:
-        how = f"answered ({entry.decision.choice})" if entry.decision else f"closed: {entry.why}"
-        return Decided(False, item, f"{pending_id} is already {how}.", run)
+        answer = entry.decision
+        how = f"answered: {_ANSWERS[answer.choice]}" if answer else f"closed: {entry.why}"
+        return Decided(False, item, f"This is already {how}.", run)
     if run.state is not CallState.ASKED:
-        return Decided(False, item, f"{pending_id} is dead: its call is {run.state}.", run)
+        return Decided(
+            False, item, f"Nobody waits for this any more: its call is {run.state}.", run
+        )
     row = {"resolved": at, "decision": dump(decision)}
     update(connection, "pending", row, "pending_id = ? AND resolved IS NULL", pending_id)
     verdict = Verdict(
@@ -80,7 +84,7 @@ def _check_kind(item: PendingItem, decision: Decision) -> None:
         return
     if (item.kind is PendingKind.QUESTION) != (decision.choice is Choice.ANSWER):
         expected = "answered" if item.kind is PendingKind.QUESTION else "approved"
-        raise UsageError(f"{item.pending_id} can be {expected} or denied.")
+        raise UsageError(f"This can be {expected} or denied.")
 
 
 def _approve(

@@ -31,7 +31,9 @@ def entry(connection: sqlite3.Connection, pending_id: str) -> PendingEntry:
     """One item, open or resolved. Raises `NotFoundError`."""
     row = connection.execute("SELECT * FROM pending WHERE pending_id = ?", (pending_id,)).fetchone()
     if row is None:
-        raise NotFoundError(f"There is no pending item {pending_id}.")
+        raise NotFoundError(
+            f"There is no approval or question {pending_id}: see tui-agent approvals list."
+        )
     return PendingEntry(pending_of(row), row["resolved"], decision_of(row), row["why"])
 
 

@@ -79,7 +79,7 @@ class Deciding:
         entry = await self.desk.store.pending_item(pending_id)
         item = entry.item
         if pending_id in self.in_hand:
-            return DecideResult(False, f"{pending_id} is already being answered.", item)
+            return DecideResult(False, "This is already being answered.", item)
         self.in_hand.add(pending_id)
         try:
             return await self._decide(entry, decision)
