@@ -59,6 +59,15 @@ _GROWING_DETAILS = ("text", "summary", "data")
 _THINKING_FIELDS = ("reasoning_content", "reasoning")
 
 
+def _own_field(part: Any, name: str) -> Any:
+    """A field of this server's own, or `None`. Asked for as an attribute, each one that is missing
+    costs a raised exception, five for every token."""
+    known: Mapping[str, Any] = getattr(part, "__dict__", {})
+    if name in known:  # a newer SDK may have it in its type
+        return known[name]
+    return (getattr(part, "model_extra", None) or {}).get(name)
+
+
 class _Call:
     """One call while its arguments grow. `id` is fixed once a piece of it was shown."""
 
@@ -97,7 +106,7 @@ class ChatAssembly:
         self._count(getattr(event, "usage", None))
         for choice in getattr(event, "choices", None) or ():
             self.has_begun = True
-            self._count(getattr(choice, "usage", None))
+            self._count(_own_field(choice, "usage"))
             delta = getattr(choice, "delta", None)
             if delta is not None:
                 yield from self._delta(delta)
@@ -121,10 +130,10 @@ class ChatAssembly:
             yield from self._delta_text(refusal)
         for fragment in getattr(delta, "tool_calls", None) or ():
             yield from self._delta_call(fragment)
-        extra = getattr(delta, "extra_content", None)
+        extra = _own_field(delta, "extra_content")
         if isinstance(extra, Mapping):
             self._message_extra["extra_content"] = dict(extra)
-        for detail in getattr(delta, "reasoning_details", None) or ():
+        for detail in _own_field(delta, "reasoning_details") or ():
             if isinstance(detail, Mapping):
                 self._delta_detail(detail)
 
@@ -150,7 +159,7 @@ class ChatAssembly:
     def _delta_thinking(self, delta: Any) -> Iterator[StreamItem]:
         # some servers send the same text under both names: the first one with text in it holds
         for field in (self._thinking_field,) if self._thinking_field else _THINKING_FIELDS:
-            piece = getattr(delta, field, None)
+            piece = _own_field(delta, field)
             if not isinstance(piece, str):
                 continue
             self._empty_thinking_field = self._empty_thinking_field or field
