@@ -264,3 +264,45 @@ def test_a_start_without_a_settings_file_does_not_load_pydantic(tmp_path: Path) 
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "words"),
+    [
+        ("[limits]\nmax_turns = " + "9" * 5_000, ":2: ", "thousands of digits"),
+        ("[limits]\nmax_turns = 0x" + "f" * 5_000, ":2: limits.max_turns", "too large"),
+        ("[limits]\nmax_turns = " + "9" * 30, ":2: limits.max_turns", "too large"),
+        ("[models.m.options]\n\ntemperature = nan", ":3: models.m.options.temperature", "finite"),
+        ("[models.m.price]\ninput = inf", ":2: models.m.price.input", "finite"),
+    ],
+    ids=["digits", "hexadecimal", "large", "nan", "inf"],
+)
+def test_a_number_that_is_none_is_one_line_with_its_place(
+    paths: Paths, project: Path, text: str, where: str, words: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        load(paths, project, text)
+    line = str(caught.value)
+    assert line.startswith(f"{paths.config_file}{where}")
+    assert words in line
+    assert len(line) < 400
+
+
+def test_what_is_broken_can_be_told_and_left_out(paths: Paths, project: Path) -> None:
+    told: list[str] = []
+    paths.config_file.write_text("[model\n")
+    (project / ".tui-agent" / "settings.toml").write_text('[permissions]\ndeny = ["Bash"]\n')
+    (project / ".tui-agent" / "settings.local.toml").write_text("x = \n")
+    loaded = load_settings(
+        project,
+        {"TUI_AGENT_BASE_URL": "nowhere"},
+        paths=paths,
+        tell=lambda error: told.append(str(error)),
+    )
+    assert loaded.settings.permissions.deny == ("Bash",)
+    assert loaded.settings.model == ModelSettings()
+    assert [line.partition(":")[0].rpartition("/")[2] for line in told] == [
+        "settings.toml",
+        "settings.local.toml",
+        "TUI_AGENT_BASE_URL",
+    ]

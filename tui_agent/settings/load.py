@@ -8,7 +8,8 @@ about the model alone. Every problem is one `UserError` line: place, what, what 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +25,7 @@ from tui_agent.settings.model import (
 )
 from tui_agent.settings.paths import Paths
 from tui_agent.settings.toml_file import TomlFile, dotted, read_toml
-from tui_agent.vocabulary.errors import UsageError
+from tui_agent.vocabulary.errors import UsageError, UserError
 
 PROJECT_FOLDER: Final = ".tui-agent"
 PROJECT_FILES: Final = ("settings.toml", "settings.local.toml")
@@ -67,27 +68,43 @@ def load_settings(
     overrides: Overrides | None = None,
     *,
     paths: Paths | None = None,
+    tell: Callable[[UserError], None] | None = None,
 ) -> LoadedSettings:
     """The settings for work in `folder`. Raises `UserError`; `UsageError` for what environment and
-    flags say."""
+    flags say. With `tell`, nothing is raised for these: a part that cannot be read is told and left
+    out, so that somebody can be shown what the rest says."""
     paths = paths or Paths.from_environment(environ)
     sources: dict[str, str] = {}
     warnings: list[str] = []
-    settings = _user_settings(paths.config_file, sources)
+    settings = Settings()
+    with _told(tell):
+        settings = _user_settings(paths.config_file, sources)
     for name in PROJECT_FILES:
-        file = read_toml(folder / PROJECT_FOLDER / name)
-        # The user's own file is not a project's, also when the work is done in its folder.
-        if file is not None and not _is_same_file(file.path, paths.config_file):
-            settings = _tightened(settings, file, sources)
-            warnings += _left_out(file)
+        with _told(tell):
+            file = read_toml(folder / PROJECT_FOLDER / name)
+            # The user's own file is not a project's, also when the work is done in its folder.
+            if file is not None and not _is_same_file(file.path, paths.config_file):
+                settings = _tightened(settings, file, sources)
+                warnings += _left_out(file)
+    model = settings.model
+    with _told(tell):
+        model = _model(settings, environ, overrides or Overrides(), sources)
     return LoadedSettings(
-        settings=dataclasses.replace(
-            settings, model=_model(settings, environ, overrides or Overrides(), sources)
-        ),
+        settings=dataclasses.replace(settings, model=model),
         paths=paths,
         warnings=tuple(warnings),
         sources=MappingProxyType(sources),
     )
+
+
+@contextmanager
+def _told(tell: Callable[[UserError], None] | None) -> Iterator[None]:
+    try:
+        yield
+    except UserError as error:
+        if tell is None:
+            raise
+        tell(error)
 
 
 # --- files ---------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ LARGEST: Final = 1_000_000
 
 _DEEPEST: Final = 16
 _MOST_READ_AGAIN: Final = 2_000_000
+_ENDLESS: Final = re.compile(r"[0-9_]{4000,}")
 _PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
@@ -73,6 +74,9 @@ def read_toml(path: Path) -> TomlFile | None:
         file = TomlFile(path, text, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise UserError(_syntax_error(path, text, str(error))) from error
+    except ValueError as error:
+        # Python reads no decimal number of thousands of digits, and tomllib passes that on.
+        raise UserError(_endless_number(path, text)) from error
     except RecursionError as error:
         raise UserError(too_deep) from error
     if any(len(where) > _DEEPEST for where, _ in file.walk()):
@@ -131,6 +135,12 @@ def _syntax_error(path: Path, text: str, message: str) -> str:
         lines = text.rstrip().split("\n")
         at = f"{path}:{len(lines)}:{len(lines[-1]) + 1}"
     return f"{at}: not valid TOML: {what[:1].lower()}{what[1:]}: correct this line"
+
+
+def _endless_number(path: Path, text: str) -> str:
+    found = _ENDLESS.search(text)
+    line = text.count("\n", 0, found.start()) + 1 if found else 1
+    return f"{path}:{line}: a number of thousands of digits: write a smaller one"
 
 
 def _line_of(text: str, where: KeyPath) -> int:

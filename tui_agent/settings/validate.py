@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from datetime import date, time
 from difflib import get_close_matches
 from functools import cache
@@ -26,6 +27,11 @@ def validate(file: TomlFile) -> Settings:
     for where, value in file.walk():
         if isinstance(value, date | time):
             file.refuse(where, "is a date or a time, and no setting is: put it between quotes")
+        if isinstance(value, int) and abs(value) >= 2**63:
+            # Neither a database nor a provider takes more, and Python may refuse to write it.
+            file.refuse(where, "is too large a number: leave it out for no bound of your own")
+        if isinstance(value, float) and not math.isfinite(value):
+            file.refuse(where, "must be a number, and a finite one")
     try:
         # As JSON, because there an array is a tuple and yet "5" is no number.
         settings = _adapter().validate_json(json.dumps(file.values), strict=True)
