@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from tui_agent.providers.base import ToolSchema
 from tui_agent.vocabulary.agents import ModelFacts
@@ -55,11 +56,13 @@ def message_tokens(message: Message) -> int:
 
 def overhead_tokens(system: Sequence[str], tools: Sequence[ToolSchema]) -> int:
     """An estimate for what every request carries besides its history."""
-    schemas = sum(
-        text_tokens(tool.name + tool.description + json.dumps(to_json(tool.input_schema)))
-        for tool in tools
-    )
-    return sum(text_tokens(part) for part in system) + schemas
+    return sum(text_tokens(part) for part in system) + sum(map(schema_tokens, tools))
+
+
+@lru_cache(maxsize=256)
+def schema_tokens(tool: ToolSchema) -> int:
+    """An estimate for one tool."""
+    return text_tokens(tool.name + tool.description + json.dumps(to_json(tool.input_schema)))
 
 
 def context_tokens(history: Sequence[Message], overhead: int, *, counted_after: int = 0) -> int:

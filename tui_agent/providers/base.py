@@ -30,9 +30,13 @@ class RequestMessage:
     prefix_changed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ToolSchema:
-    """A tool as the model sees it; `input_schema` is a JSON Schema of type object."""
+    """A tool as the model sees it; `input_schema` is a JSON Schema of type object.
+
+    One is made for each tool and goes into every request. It is compared by identity, so that what
+    is derived from it can be kept beside it.
+    """
 
     name: str
     description: str
