@@ -26,7 +26,7 @@ from tui_agent.providers import anthropic_request, chat_request
 from tui_agent.providers.base import ModelRequest
 from tui_agent.providers.presets import PRESETS
 from tui_agent.store import Store
-from tui_agent.vocabulary.agents import ModelChoice, ModelFacts
+from tui_agent.vocabulary.agents import ModelChoice
 from tui_agent.vocabulary.blocks import TextBlock, ThinkingBlock, ToolResultBlock
 from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import Clearing, SessionRecord
@@ -121,16 +121,16 @@ def test_thinking_is_void_only_where_the_conversation_before_it_changed() -> Non
 
 
 def test_trimming_keeps_the_newest_results_that_fit() -> None:
-    facts = ModelFacts(window=20_000)
+    window = 20_000
     told = history(*reads(6))
     size = block_tokens((result("c", LARGE),))
-    kept = int(TRIM_KEEPS * facts.window / size)
-    trimmed = choose_trimming(told, facts)
+    kept = int(TRIM_KEEPS * window / size)
+    trimmed = choose_trimming(told, window)
     assert trimmed is not None
     assert trimmed.tool_use_ids == ids(0, 6 - kept)
     # nothing is left to trim: whoever tries again does not go in circles
-    assert choose_trimming(with_markers(told, [trimmed]), facts) is None
-    assert choose_trimming(history(*reads(6, SMALL)), ModelFacts(window=100)) is None
+    assert choose_trimming(with_markers(told, [trimmed]), window) is None
+    assert choose_trimming(history(*reads(6, SMALL)), 100) is None
 
 
 def body(messages: tuple[Message, ...], clearings: list[Clearing], wire: str) -> bytes:

@@ -282,7 +282,11 @@ class Engine:
         """An engine under `root`; closed at the end, and what it told is judged then."""
         folder = root / "project"
         folder.mkdir(exist_ok=True)
-        environ = {"PATH": os.environ["PATH"], "TUI_AGENT_HOME": str(root / "program")}
+        environ = {
+            "PATH": os.environ["PATH"],
+            "TUI_AGENT_HOME": str(root / "program"),
+            "ANTHROPIC_API_KEY": "never-used",
+        }
         config = WorkspaceConfig(
             folder.resolve(), load_settings(folder, environ), environ, attended, denies
         )

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tui_agent.context.budget import block_tokens
-from tui_agent.vocabulary.agents import ModelFacts
 from tui_agent.vocabulary.blocks import Block, TextBlock, ToolResultBlock
 from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import Clearing
@@ -53,10 +52,10 @@ def choose_clearing(history: Sequence[Message]) -> Clearing | None:
     return _clearing(history, large[:-KEPT_LARGE])
 
 
-def choose_trimming(history: Sequence[Message], facts: ModelFacts) -> Clearing | None:
+def choose_trimming(history: Sequence[Message], window: int) -> Clearing | None:
     """What can be cleared when nothing else makes the history shorter: all but the newest results
-    that fit into a share of the window."""
-    left = round(TRIM_KEEPS * facts.window)
+    that fit into a share of the `window` (tokens)."""
+    left = round(TRIM_KEEPS * window)
     trimmed = []
     for found in reversed(_results(history)):
         left -= found[2]

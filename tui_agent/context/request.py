@@ -6,17 +6,15 @@ cannot differ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tui_agent.context.budget import block_tokens, context_tokens, overhead_tokens
-from tui_agent.context.projection import project
+from tui_agent.context.history import History
 from tui_agent.context.prompt import prompt_layers, system_prompt
 from tui_agent.providers.base import ModelRequest, ToolSchema
 from tui_agent.vocabulary.agents import AgentConfig, ModelFacts
 from tui_agent.vocabulary.inspection import PromptLayer
-from tui_agent.vocabulary.messages import Message
-from tui_agent.vocabulary.records import Boundary, SessionRecord
+from tui_agent.vocabulary.records import SessionRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +22,13 @@ class NextRequest:
     """A request, its parts with their sizes, and what had to be changed in the stored history.
 
     `tokens` is the size that the meter shows and the threshold is compared with; the layers' sizes
-    are estimates and need not add up to it.
+    are estimates and need not add up to it. `overhead` is the estimate without the history.
     """
 
     request: ModelRequest
     layers: tuple[PromptLayer, ...]
     tokens: int
+    overhead: int
     notes: tuple[str, ...] = ()
 
 
@@ -37,19 +36,19 @@ def next_request(
     session: SessionRecord,
     agent: AgentConfig,
     tools: tuple[ToolSchema, ...],
-    stored: tuple[Boundary | None, Sequence[Message]],
+    history: History,
+    *,
     model: str,
     facts: ModelFacts,
 ) -> NextRequest:
-    """The request for a session whose history since its last boundary is `stored`."""
-    boundary, history = stored
+    """The request for a session with this history."""
     prompt = prompt_layers(session, agent)
     system = system_prompt(prompt)
-    boundary_seq = history[0].seq if boundary is not None and history else 0
-    projection = project(history, boundary_seq=boundary_seq)
-    overhead = overhead_tokens((), tools)
+    projection = history.projected()
+    schemas = overhead_tokens((), tools)
+    overhead = schemas + overhead_tokens(system, ())
     layers = [PromptLayer(layer.name, layer.source, layer.tokens, layer.text) for layer in prompt]
-    layers.append(PromptLayer("tools", _count(len(tools), "schema"), overhead))
+    layers.append(PromptLayer("tools", _count(len(tools), "schema"), schemas))
     layers.append(
         PromptLayer(
             "history",
@@ -60,9 +59,16 @@ def next_request(
     return NextRequest(
         ModelRequest(model, system, projection.messages, tools, facts),
         tuple(layers),
-        context_tokens(history, overhead_tokens(system, tools), counted_after=boundary_seq),
-        projection.repairs,
+        context_tokens(history.messages, overhead, counted_after=history.counted_after),
+        overhead,
+        (*_cleared(history), *projection.repairs),
     )
+
+
+def _cleared(history: History) -> tuple[str, ...]:
+    if not history.cleared:
+        return ()
+    return (f"{_count(history.cleared, 'older tool result')} cleared: only a marker is sent",)
 
 
 def _count(count: int, noun: str) -> str:

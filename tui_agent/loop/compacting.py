@@ -12,8 +12,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tui_agent.context.budget import message_tokens, text_tokens
+from tui_agent.context.budget import compaction_threshold, message_tokens, text_tokens
 from tui_agent.context.compaction import Cut, choose_cut, is_shorter, summary_request, summary_text
+from tui_agent.context.history import load_history
+from tui_agent.loop.clearing import trim_results
 from tui_agent.loop.turn import ModelAccess, Turn, TurnFailed, to_its_end
 from tui_agent.loop.waiting import RetryWait
 from tui_agent.providers.base import ModelRequest, StreamEnd
@@ -52,14 +54,18 @@ class Compaction:
     trigger: CompactionTrigger
     focus: str = ""
     turn_id: str | None = None
+    overhead: int = 0
+    """Tokens that every request carries besides its history."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """How it went. `problem` is empty when a boundary was stored."""
+    """How it went. `problem` is empty when a boundary was stored; `left` is what its history takes
+    from then on, in tokens."""
 
     usage: Usage
     problem: str = ""
+    left: int = 0
 
 
 async def compact(turn: Turn) -> LoopState:
@@ -80,12 +86,18 @@ async def compact(turn: Turn) -> LoopState:
             trigger=trigger,
             focus=focus,
             turn_id=turn.id,
+            overhead=turn.overhead,
         )
     )
-    if done.problem:
-        turn.failed_compactions += 1
-        turn.usage = turn.usage + done.usage
-    if done.problem and trigger == "overflow":
+    if not done.problem:
+        # one that leaves the history over the threshold would be wanted again after every answer
+        is_enough = done.left + turn.overhead < compaction_threshold(access.facts)
+        turn.failed_compactions = 0 if is_enough else turn.failed_compactions + 1
+        return LoopState.THINKING
+    turn.failed_compactions += 1
+    turn.usage = turn.usage + done.usage
+    refused = trigger == "overflow"
+    if not await trim_results(turn, access.facts, refused=refused) and refused:
         raise TurnFailed(
             f"the conversation does not fit into the model's window and {done.problem}",
             "Start a new session, or pick a model with a larger window.",
@@ -96,11 +108,11 @@ async def compact(turn: Turn) -> LoopState:
 async def run_compaction(work: Compaction) -> Compacted:
     """Summarise and store the boundary. A failed model call is a problem like an empty summary,
     told as the phase `failed`; nothing is raised for it."""
-    _, history = await work.store.history(work.session.id)
+    history = (await load_history(work.store, work.session.id)).messages
     before = sum(map(message_tokens, history))
     work.emit(PromptCompaction(phase="started", trigger=work.trigger, tokens_before=before))
     facts = _credible_facts(work, before)
-    cut = choose_cut(history, facts)
+    cut = choose_cut(history, facts, work.overhead)
     if cut is None:
         return _failed(work, Usage(), "there is nothing older to summarise")
     request = summary_request(cut, work.access.model, facts, work.focus)
@@ -117,8 +129,9 @@ async def run_compaction(work: Compaction) -> Compacted:
         return _failed(work, end.usage, "the summary came back empty")
     if not is_shorter(cut, text):
         return _failed(work, end.usage, "the summary was no shorter than what it stands for")
-    await to_its_end(_store(work, cut, text, end, before))
-    return Compacted(end.usage)
+    left = text_tokens(text) + sum(map(message_tokens, cut.kept))
+    await to_its_end(_store(work, cut, text, end, before=before, after=left))
+    return Compacted(end.usage, left=left)
 
 
 def _credible_facts(work: Compaction, refused: int) -> ModelFacts:
@@ -131,8 +144,9 @@ def _credible_facts(work: Compaction, refused: int) -> ModelFacts:
     return replace(facts, window=min(facts.window, refused))
 
 
-async def _store(work: Compaction, cut: Cut, text: str, end: StreamEnd, before: int) -> None:
-    after = text_tokens(text) + sum(map(message_tokens, cut.kept))
+async def _store(
+    work: Compaction, cut: Cut, text: str, end: StreamEnd, *, before: int, after: int
+) -> None:
     message = Message(
         id=new_id("msg"),
         role="user",

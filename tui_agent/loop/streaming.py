@@ -10,6 +10,7 @@ import asyncio
 from contextlib import aclosing
 from dataclasses import replace
 
+from tui_agent.loop.clearing import trim_results
 from tui_agent.loop.early import consider, discard_all, keep_fitting
 from tui_agent.loop.steering import deliver_steering
 from tui_agent.loop.turn import StreamedReply, Turn, TurnFailed, to_its_end
@@ -182,6 +183,10 @@ async def _after_failure(turn: Turn, error: ProviderError) -> LoopState:
         await _drop_reply(turn)
         turn.compaction_trigger = "overflow"
         return LoopState.COMPACTING
+    if error.error_class is ErrorClass.TOO_LONG and turn.access is not None:
+        await _drop_reply(turn)
+        if await trim_results(turn, turn.access.facts, refused=True):
+            return LoopState.THINKING
     raise error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui_agent.context.budget import compaction_threshold
 from tui_agent.context.request import next_request
+from tui_agent.loop.clearing import cleared_history
 from tui_agent.loop.turn import Turn, TurnFailed
 from tui_agent.loop.validator import violations
 from tui_agent.vocabulary.events import BudgetCheck, LoopBudgetExceeded, LoopMaxTurns
@@ -30,10 +31,11 @@ async def think(turn: Turn) -> LoopState:
         turn.session,
         turn.agent,
         turn.tool_schemas(),
-        await turn.store.history(turn.session.id),
-        access.model,
-        access.facts,
+        await cleared_history(turn),
+        model=access.model,
+        facts=access.facts,
     )
+    turn.overhead = prepared.overhead
     turn.emit(
         BudgetCheck(
             spent=spent,
@@ -47,6 +49,12 @@ async def think(turn: Turn) -> LoopState:
     if turn.compact_focus is not None and turn.may_compact():
         turn.compaction_trigger = "manual"
         return LoopState.COMPACTING
+    if prepared.overhead > access.facts.window:
+        raise TurnFailed(
+            f"the system prompt and the tools alone take about {prepared.overhead} tokens, and the "
+            f"window of {access.model} has {access.facts.window}",
+            "Pick a model with a larger window, or shorten the prompt.",
+        )
     if prepared.tokens >= compaction_threshold(access.facts) and turn.may_compact():
         turn.compaction_trigger = "auto"
         return LoopState.COMPACTING

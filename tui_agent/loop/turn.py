@@ -208,6 +208,8 @@ class Turn:
     last_batch: str = ""
     repeats: int = 0
     empty_answers: int = 0
+    overhead: int = 0
+    """Tokens of the last request without its history, an estimate."""
     compactions_in_a_row: int = 0
     failed_compactions: int = 0
     compaction_trigger: Literal["auto", "manual", "overflow"] = "auto"

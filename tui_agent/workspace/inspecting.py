@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
+from tui_agent.context.history import load_history
 from tui_agent.context.request import NextRequest, next_request
 from tui_agent.loop.turn import Turn
 from tui_agent.providers.base import ModelClient
@@ -55,18 +56,19 @@ async def next_one(turn: Turn, prompt: str) -> InspectedRequest:
     """What `turn` would send first, were it begun now with `prompt`; nothing is sent or stored.
     Raises `UserError` when the provider cannot be used."""
     access = await turn.services.models.access(turn.session)
-    boundary, history = await turn.store.history(turn.session.id)
+    history = await load_history(turn.store, turn.session.id)
     if prompt.strip():
-        seq = history[-1].seq + 1 if history else 1
+        seq = history.stored[-1].seq + 1 if history.stored else 1
         blocks = (TextBlock(prompt),)
-        history = (*history, Message("", "user", blocks, Origin.USER, turn.now(), seq=seq))
+        asked = Message("", "user", blocks, Origin.USER, turn.now(), seq=seq)
+        history = history.followed_by((asked,))
     prepared = next_request(
         turn.session,
         turn.agent,
         turn.tool_schemas(),
-        (boundary, history),
-        access.model,
-        access.facts,
+        history.plus(history.due()),
+        model=access.model,
+        facts=access.facts,
     )
     return _inspected(turn.session.model, access.client, prepared, None)
 

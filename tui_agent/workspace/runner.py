@@ -96,6 +96,8 @@ class SessionRunner:
         self._phase = LivePhase(self._publish, self._child_phase, lambda: home.phase_changed(self))
         self._compaction = IdleCompaction(session.id, self._publish, self._after_compaction)
         self._compaction_wish: str | None = None
+        self._failed_compactions = (0, session.model)
+        """In a row, over turns; with another model it may go better."""
         self._streamed: tuple[str, list[str], list[str]] | None = None
         self._starting = asyncio.Lock()
         self._last_done: DoneEvent | None = None
@@ -255,6 +257,8 @@ class SessionRunner:
     async def _turn(self, trigger: Trigger, entry: LoopState, resumes: str | None) -> Turn:
         self.session = await self._store.session(self.id)
         turn = self.make_turn(trigger, entry, resumes, self.session)
+        failures, model = self._failed_compactions
+        turn.failed_compactions = failures if model == self.session.model else 0
         turn.rounds_before = 0 if resumes is None else await self._store.chain_rounds(resumes)
         return turn
 
@@ -315,6 +319,7 @@ class SessionRunner:
             self._home.publish(event)
             self._observe(event)
         self.turn, self._compaction_wish = None, turn.compact_focus
+        self._failed_compactions = (turn.failed_compactions, turn.session.model)
 
     async def _next_turn(self, in_a_row: int) -> Turn | None:
         """The turn that starts by itself: with a queued message after a genuine end, or with a
@@ -352,6 +357,7 @@ class SessionRunner:
             self._start_compaction(wish)
 
     def _start_compaction(self, focus: str) -> None:
+        self._failed_compactions = (0, self.session.model)  # a person wants it tried again
         self._phase.set(Phase.RUNNING, PhaseLabel.COMPACTING)
         self._compaction.start(self._services, focus)
 
