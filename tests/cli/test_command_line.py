@@ -67,11 +67,22 @@ async def test_version_and_help(command: Command) -> None:
         (["run", "x", "--resume", "a", "--max-turns", "3"], 2, "counts for a new session only"),
         (["run", "x", "--agents", "{}"], 2, "--agents is coming"),
         (["run", "x", "--agent", "nobody"], 2, "nobody"),
-        (["run", "x", "--deny", "Bash(*rm*)"], 1, "Bash(*rm*)"),
+        (["run", "x", "--deny", "Bash(*rm*)"], 2, "--deny: 'Bash(*rm*)'"),
+        (["run", "x", "--allow", "Edit", "--allow", "no rule("], 2, "--allow: 'no rule('"),
+        (["run", "x", "--max-turns", "9" * 5_000], 2, "is not a valid integer"),
+        (["run", "x", "--max-turns", "nan"], 2, "'nan' is not a valid integer"),
+        (["run", "x", "--agent", "x" * 100_000], 2, "x…x"),
         (["run", "x", "--system-prompt-file", "/nowhere"], 2, "cannot be read"),
         (["run", "x", "--system-prompt", "a", "--system-prompt-file", "b"], 2, "exclude"),
         (["sessions", "show", "ses_none"], 2, "ses_none"),
         (["sessions", "show"], 2, "Missing argument 'ID'"),
+        (["sessions", "export", "ses_none", "--format", "json"], 2, "ses_none"),
+        (["sessions", "delete", "ses_none"], 2, "ses_none"),
+        (["sessions", "rename", "ses_none", "x"], 2, "ses_none"),
+        (["sessions", "search", " "], 2, "nothing to search for"),
+        (["sessions", "serch", "x"], 2, "No such command 'serch'"),
+        (["permissions", "remove", "all"], 2, "'all' is not a valid integer"),
+        (["permissions", "remove", "9" * 30], 2, "9" * 30),
         (["approvals", "resolve", "ask_none", "approve"], 2, "ask_none"),
         (["approvals", "resolve", "ask_none", "maybe"], 2, "'maybe' is not one of"),
         (["permissions", "check", "ls"], 1, "is coming"),
@@ -88,6 +99,7 @@ async def test_bad_input_is_one_line_that_says_what_to_do(
     assert (done.code, done.out) == (code, "")
     assert done.one_line.startswith("tui-agent: ")
     assert words in done.one_line
+    assert len(done.one_line) < 1_100
 
 
 async def test_a_missing_key_is_one_line_that_names_it(command: Command) -> None:
@@ -111,7 +123,7 @@ async def test_a_broken_settings_file_is_one_line_with_its_place(
     assert done.code == 1
     assert f"{file}:2: model.idd is not a setting: did you mean id?" in done.one_line
     file.write_text("[model]\nid = 'x\n")
-    assert f"{file}:2:8: not valid TOML" in (await command("doctor")).one_line
+    assert f"{file}:2:8: not valid TOML" in (await command("models")).one_line
 
 
 async def test_a_project_that_wants_more_is_told_on_standard_error(command: Command) -> None:
@@ -160,6 +172,46 @@ async def test_the_doctor_says_what_to_type_next(command: Command) -> None:
     assert [check["name"] for check in json.loads(only.out)] == ["database"]
 
 
+async def test_the_doctor_goes_on_when_settings_and_database_are_broken(command: Command) -> None:
+    home = Path(os.environ["TUI_AGENT_HOME"])
+    (home / "data").mkdir(parents=True)
+    (home / "settings.toml").write_text("[limits]\nmax_turns = " + "9" * 5_000)
+    (home / "data" / "sessions.db").write_text("a list of things to do\n" * 200)
+    (command.folder / ".tui-agent").mkdir()
+    (command.folder / ".tui-agent" / "settings.toml").write_text("[permissions]\nask = 3\n")
+    done = await command("doctor", "--json")
+    assert (done.code, done.err) == (1, "")
+    checks = json.loads(done.out)
+    failing = {check["name"]: check["text"] for check in checks if check["ok"] is False}
+    assert failing.keys() == {"settings", "database"}
+    texts = [check["text"] for check in checks if check["name"] == "settings"]
+    assert any(text.startswith(f"{home / 'settings.toml'}:2: ") for text in texts)
+    assert any(".tui-agent/settings.toml:2: permissions.ask" in text for text in texts)
+    assert "not a database" in failing["database"]
+    names = {check["name"] for check in checks}
+    assert {"program", "folder", "data", "anthropic", "local", "rg", "terminal", "next"} <= names
+    only = await command("doctor", "--database")
+    assert only.code == 1
+    assert str(home / "data" / "sessions.db") in only.out
+    assert list((home / "data").glob("sessions.db*")) == [home / "data" / "sessions.db"]
+
+
+async def test_the_doctor_says_which_model_is_chosen_and_why(command: Command) -> None:
+    command.environ |= {
+        "ANTHROPIC_API_KEY": "sk-secret",
+        "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
+        "TUI_AGENT_MODEL": "m-1",
+        "OPENAI_API_KEY": "sk-other",
+    }
+    done = await command("doctor")
+    assert done.code == 1
+    assert "sk-" not in done.out
+    assert "key from OPENAI_API_KEY" in done.out
+    assert "TUI_AGENT_MODEL says m-1" in done.out
+    assert "127.0.0.1:9" in done.out
+    assert "tui-agent doctor" in done.out
+
+
 async def test_our_files_are_closed_to_others(command: Command) -> None:
     await command("sessions", "list")
     home = Path(os.environ["TUI_AGENT_HOME"])
@@ -177,8 +229,16 @@ async def test_sessions_are_renamed_forked_exported_and_deleted(command: Command
     assert (await command("sessions", "export", session_id)).out.startswith("# my tour\n")
     fork = (await command("sessions", "fork", session_id)).out.strip()
     assert fork in (await command("sessions", "list")).out
+    exported = json.loads((await command("sessions", "export", session_id, "--format", "json")).out)
+    assert exported["schema_version"] == 1
+    assert len(exported["agents"]) == len(exported["session"]["subagents"])
+    found = json.loads((await command("sessions", "search", "hello", "--json")).out)
+    assert {each["id"] for each in found} == {session_id, fork}
+    assert all("hello" in each["hits"][0]["snippet"] for each in found)
+    command.folder = command.folder.parent  # from wherever one is
     deleted = await command("sessions", "delete", session_id, fork)
     assert (deleted.code, deleted.err) == (0, "")
+    assert len(deleted.out.splitlines()) == 2
     assert (await command("sessions", "list")).out == "no sessions yet\n"
 
 

@@ -62,6 +62,56 @@ async def test_a_pause_is_answered_in_another_process(
     assert (session["state"], session["pending"]) == ("idle", 0)
 
 
+async def test_an_answer_without_a_key_is_kept_and_gone_on_with_later(
+    command: Command, scripted: StartScripted
+) -> None:
+    command.connect(await scripted(asks_then("Written.")), "anthropic")
+    item = json.loads((await command("run", "x", "--output", "json")).out)["pending"][0]
+    key = command.environ.pop("TUI_AGENT_API_KEY")
+    kept = await command("approvals", "resolve", item["pending_id"], "approve")
+    assert (kept.code, kept.out) == (0, "recorded\n")
+    assert "ANTHROPIC_API_KEY" in kept.one_line
+    assert not (command.folder / "made.txt").exists()
+    go_on = kept.one_line.rpartition("tui-agent ")[2].split()
+    assert go_on[:2] == ["run", "--resume"]
+    command.environ["TUI_AGENT_API_KEY"] = key
+    done = await command(*go_on)
+    assert (done.code, done.out) == (0, "Written.\n"), done.err
+
+
+async def test_an_answer_whose_model_is_gone_says_how_to_go_on(
+    command: Command, scripted: StartScripted
+) -> None:
+    server = await scripted(asks_then("Written."))
+    command.connect(server, "anthropic")
+    item = json.loads((await command("run", "x", "--output", "json")).out)["pending"][0]
+    await server.stop()
+    failed = await command("approvals", "resolve", item["pending_id"], "approve")
+    assert failed.code == 1
+    assert (command.folder / "made.txt").exists()
+    last = failed.err.splitlines()[-1]
+    assert last.startswith("the answer is kept")
+    assert f"run --resume {item['session_id']}" in last
+    other = await scripted([Reply([Say("Back again.")])])
+    go_on = ["run", "--resume", item["session_id"], "--base-url", other.url]
+    done = await command(*go_on, "--provider", "anthropic")
+    assert (done.code, done.out) == (0, "Back again.\n"), done.err
+
+
+async def test_what_is_always_allowed_can_be_taken_back(
+    command: Command, scripted: StartScripted
+) -> None:
+    command.connect(await scripted(asks_then("Written.")), "anthropic")
+    item = json.loads((await command("run", "x", "--output", "json")).out)["pending"][0]
+    await command("approvals", "resolve", item["pending_id"], "approve", "--scope", "always")
+    (grant,) = json.loads((await command("permissions", "list", "--json")).out)
+    assert grant["scope"] == "always"
+    assert grant["rule"] in (await command("permissions", "list")).out
+    removed = await command("permissions", "remove", str(grant["id"]))
+    assert (removed.code, removed.err) == (0, "")
+    assert json.loads((await command("permissions", "list", "--json")).out) == []
+
+
 @both_wires
 async def test_a_plain_no_stops_and_a_no_with_words_goes_back(
     command: Command, scripted: StartScripted, wire: Wire

@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import json
 
+import pytest
+
 from tests.headless.fake_workspace import SESSION, FakeWorkspace, asked
 from tui_agent.headless import listings
 from tui_agent.headless.tables import table
 from tui_agent.text import cell_width
 from tui_agent.vocabulary.agents import ModelChoice
 from tui_agent.vocabulary.decisions import Grant, Scope
+from tui_agent.vocabulary.errors import NotFoundError
 from tui_agent.workspace.api import Check, OfferedModel
 
 
@@ -47,7 +50,7 @@ async def test_open_items_for_people_show_what_would_run() -> None:
 
 
 async def test_standing_permissions_are_listed_and_taken_back() -> None:
-    workspace, out, err = FakeWorkspace(), io.StringIO(), io.StringIO()
+    workspace, out = FakeWorkspace(), io.StringIO()
     await listings.list_grants(workspace, out, as_json=False)
     assert out.getvalue() == "nothing was allowed for longer than once\n"
     workspace.granted = [
@@ -66,9 +69,9 @@ async def test_standing_permissions_are_listed_and_taken_back() -> None:
         (8, "Edit"),
     ]
     out = io.StringIO()
-    assert await listings.remove_grants(workspace, [7, 99, 7], out, err) == 2
+    with pytest.raises(NotFoundError, match="99"):
+        await listings.remove_grants(workspace, [99, 7, 7], out)
     assert out.getvalue() == "removed Bash(ls \\x1b)\n"
-    assert "99" in err.getvalue()
     assert [each.id for each in workspace.granted] == [8]
 
 
@@ -83,13 +86,14 @@ async def test_models_say_why_they_cannot_be_picked() -> None:
     assert json.loads(out.getvalue())[0]["choice"]["model"] == "o9"
 
 
-async def test_the_doctor_fails_only_for_what_fails() -> None:
-    workspace, out = FakeWorkspace(), io.StringIO()
-    workspace.checks = (Check("key", None, "none", "set one"), Check("database", True, "fine"))
-    assert await listings.doctor(workspace, out, as_json=False) == 0
+def test_the_doctor_fails_only_for_what_fails() -> None:
+    out = io.StringIO()
+    checks = (Check("key", None, "none \x1b", "set one"), Check("database", True, "fine"))
+    assert listings.print_checks(checks, out, as_json=False) == 0
     assert "set one" in out.getvalue()
-    workspace.checks += (Check("folder", False, "gone"),)
-    assert await listings.doctor(workspace, io.StringIO(), as_json=True) == 1
+    assert "\x1b" not in out.getvalue()
+    failing = (*checks, Check("folder", False, "gone"))
+    assert listings.print_checks(failing, io.StringIO(), as_json=True) == 1
 
 
 def test_on_a_terminal_only_one_column_gives_way() -> None:

@@ -118,7 +118,7 @@ def show_workspace(given: Given, prompt: str | None) -> int:
 def configured(folder: Path | None, model: Overrides, *, is_shown: bool) -> WorkspaceConfig:
     """The configuration for work in `folder`, the current one by default. With `is_shown`,
     warnings about settings go to standard error; in any case they go to the log."""
-    place = folder or _here()
+    place = folder or current_folder()
     loaded = load_settings(place, os.environ, model)
     loaded.paths.ensure()
     log_to(loaded.paths.logs)
@@ -126,7 +126,8 @@ def configured(folder: Path | None, model: Overrides, *, is_shown: bool) -> Work
     return WorkspaceConfig(folder=place, loaded=loaded, environ=dict(os.environ))
 
 
-def _here() -> Path:
+def current_folder() -> Path:
+    """Where the command was started. Raises `UserError` when that is gone."""
     try:
         return Path.cwd().resolve()
     except FileNotFoundError as error:

@@ -12,7 +12,7 @@ import click
 from tui_agent.settings import LoadedSettings, Overrides
 from tui_agent.text import safe_surrogates
 from tui_agent.vocabulary.agents import Limits
-from tui_agent.vocabulary.errors import UsageError
+from tui_agent.vocabulary.errors import UsageError, UserError
 from tui_agent.vocabulary.rules import Rules
 from tui_agent.vocabulary.states import Mode
 from tui_agent.workspace.api import SessionOptions
@@ -123,7 +123,7 @@ def given_from(values: dict[str, Any]) -> Given:
         fork=values["fork"],
         folder=None if values["cwd"] is None else existing_folder(values["cwd"], "--cwd"),
         extra_folders=tuple(str(existing_folder(name, "--add-dir")) for name in values["add_dir"]),
-        rules=Rules(values["allow"], values["ask"], values["deny"]),
+        rules=_rules(values),
         max_turns=values["max_turns"],
         max_session_tokens=values["max_session_tokens"],
         system_prompt=_text_or_file(values, "system_prompt"),
@@ -132,6 +132,21 @@ def given_from(values: dict[str, Any]) -> Given:
     if given.names_session:
         _refuse_what_a_session_keeps(values)
     return given
+
+
+def _rules(values: dict[str, Any]) -> Rules:
+    """The permission rules as typed, each of them one that can be read. Raises `UsageError`."""
+    kinds = ("allow", "ask", "deny")
+    if any(values[kind] for kind in kinds):
+        from tui_agent.rules.syntax import parse_rule
+
+        for kind in kinds:
+            for rule in values[kind]:
+                try:
+                    parse_rule(rule)
+                except UserError as error:
+                    raise UsageError(f"--{kind}: {error}") from error
+    return Rules(*(values[kind] for kind in kinds))
 
 
 def existing_folder(name: str, flag: str) -> Path:

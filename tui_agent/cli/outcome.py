@@ -15,11 +15,13 @@ from typing import Final
 
 import click
 
-from tui_agent.vocabulary.errors import NotFoundError, UsageError, UserError
+from tui_agent.headless.exits import ExitCode, exit_code_for
+from tui_agent.vocabulary.errors import UserError
 
 PROGRAM: Final = "tui-agent"
 BROKEN_PIPE: Final = 128 + signal.SIGPIPE
-INTERRUPTED: Final = 128 + signal.SIGINT
+LONGEST_LINE: Final = 1_000
+"""Cells of a refusal."""
 
 _log = logging.getLogger(__name__)
 
@@ -48,28 +50,29 @@ def _run(arguments: Sequence[str]) -> int:
         return ended.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        return 2
+        return ExitCode.USAGE
     except click.ClickException as error:
-        return _refused(_with_help(error), 2)
+        return _refused(_with_help(error), ExitCode.USAGE)
     except UserError as error:
-        is_usage = isinstance(error, UsageError | NotFoundError)
-        return _refused(str(error), 2 if is_usage else 1)
+        return _refused(str(error), exit_code_for(error))
     except (KeyboardInterrupt, click.Abort):
-        return _refused("interrupted", INTERRUPTED)
+        return _refused("interrupted", ExitCode.INTERRUPTED)
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001 - the last place: a person gets a line, the log the rest
         _log.exception("the command failed")
         where = _log_file()
         kept = f"; details are in {where}" if where else ""
-        return _refused(f"internal error: {type(error).__name__}: {error}{kept}", 1)
+        return _refused(f"internal error: {type(error).__name__}: {error}{kept}", ExitCode.ERROR)
     return int(result or 0)
 
 
 def _refused(text: str, code: int) -> int:
-    from tui_agent.text import exact
+    from tui_agent.text import exact, truncate
 
-    sys.stderr.write(f"{PROGRAM}: {exact(' '.join(text.split()))}\n")
+    # Somebody may have typed a page into the argument that is refused.
+    line = truncate(exact(" ".join(text.split())), LONGEST_LINE, keep="middle")
+    sys.stderr.write(f"{PROGRAM}: {line}\n")
     return code
 
 

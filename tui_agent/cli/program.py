@@ -262,13 +262,9 @@ def models(as_json: bool) -> int:
 @_json
 def doctor(database: bool, as_json: bool) -> int:
     """What is configured, reachable and missing, and what to type next."""
-    from tui_agent.cli import compose
-    from tui_agent.headless import listings
+    from tui_agent.cli.diagnosis import doctor as examine
 
-    only = "database" if database else None
-    return compose.list_headless(
-        lambda api: listings.doctor(api, sys.stdout, as_json=as_json, only=only)
-    )
+    return examine(database_only=database, as_json=as_json)
 
 
 @program.group(context_settings=_HELP)
@@ -293,7 +289,7 @@ def permissions_remove(grant_ids: tuple[int, ...]) -> int:
     from tui_agent.cli.compose import list_headless
     from tui_agent.headless.listings import remove_grants
 
-    return list_headless(lambda api: remove_grants(api, grant_ids, sys.stdout, sys.stderr))
+    return list_headless(lambda api: remove_grants(api, grant_ids, sys.stdout))
 
 
 @permissions.command("check")

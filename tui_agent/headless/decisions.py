@@ -50,19 +50,23 @@ async def resolve(
     item = items.get(resolution.pending_id)
     decision = decision_of(resolution, item)
 
+    has_begun = False
+
     async def begin() -> int | None:
+        nonlocal has_begun
         result = await _decide(workspace, resolution.pending_id, decision)
         if not result.applied:
             err.write(one_line(result.message) + "\n")
             return ExitCode.ERROR
-        return None if result.goes_on else _recorded(session_id, result, output, out, err)
+        has_begun = result.goes_on
+        return None if has_begun else _recorded(session_id, result, output, out, err)
 
     if item is None:
         # Answered, dead or never there: the workspace knows which, and no turn comes of it.
         session_id = ""
         return await begin() or ExitCode.FINISHED
     session_id = item.agent_path[0] if item.agent_path else item.session_id
-    return await follow(
+    code = await follow(
         workspace,
         session_id,
         begin,
@@ -71,6 +75,9 @@ async def resolve(
         err=err,
         interrupted=interrupted or asyncio.Event(),
     )
+    if has_begun and code == ExitCode.ERROR:
+        err.write(f"the answer is kept; go on with: {PROGRAM} run --resume {session_id}\n")
+    return code
 
 
 def decision_of(resolution: Resolution, item: PendingItem | None) -> Decision:

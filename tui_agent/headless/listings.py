@@ -61,20 +61,20 @@ async def list_grants(workspace: WorkspaceApi, out: TextIO, *, as_json: bool) ->
     return print_lines(table(head, rows, width=terminal_width(out), gives_way=1), out)
 
 
-async def remove_grants(
-    workspace: WorkspaceApi, grant_ids: Iterable[int], out: TextIO, err: TextIO
-) -> int:
-    """Take standing permissions back; one that is unknown does not save the others."""
-    code = ExitCode.FINISHED
+async def remove_grants(workspace: WorkspaceApi, grant_ids: Iterable[int], out: TextIO) -> int:
+    """Take standing permissions back; one that is unknown does not save the others. Raises
+    `NotFoundError` for it in the end."""
+    unknown: list[NotFoundError] = []
     for grant_id in dict.fromkeys(grant_ids):
         try:
             removed = await workspace.remove_grant(grant_id)
         except NotFoundError as error:
-            err.write(f"{one_line(str(error))}\n")
-            code = ExitCode.USAGE
+            unknown.append(error)
         else:
             print_lines([f"removed {exact(removed.rule)}"], out)
-    return code
+    if unknown:
+        raise NotFoundError(" ".join(map(str, unknown)))
+    return ExitCode.FINISHED
 
 
 def _reach(grant: Grant, titles: Mapping[str, str]) -> str:
@@ -100,17 +100,13 @@ async def list_models(workspace: WorkspaceApi, out: TextIO, *, as_json: bool) ->
         )
         for offer in offered
     ]
-    return print_lines(table(head, rows, width=terminal_width(out), gives_way=5), out)
+    lines = table(head, rows, width=terminal_width(out), gives_way=5)
+    more = "new sessions use the first; tui-agent doctor says why, and what is missing"
+    return print_lines([*lines, "", more], out)
 
 
-async def doctor(
-    workspace: WorkspaceApi, out: TextIO, *, as_json: bool, only: str | None = None
-) -> int:
-    """What is configured, reachable and missing, and what to type next, or the one check `only`. 1
-    when something fails."""
-    checks = await workspace.doctor()
-    if only is not None:
-        checks = tuple(check for check in checks if check.name == only)
+def print_checks(checks: Sequence[Check], out: TextIO, *, as_json: bool) -> int:
+    """What `doctor` found, and what to type next. 1 when something fails."""
     if as_json:
         print_json(to_json(checks), out)
     else:
