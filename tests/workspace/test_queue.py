@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 
 from tests.scripted.plugin import StartScripted
@@ -194,3 +195,22 @@ async def test_a_prompt_in_the_moment_a_turn_ends_is_never_left_behind(
         said = [text_of(m.blocks) for m in await desk.messages(session) if m.origin is Origin.USER]
         assert said == [str(number) for number in range(25)]
         assert (await desk.snapshot(session)).queue == ()
+
+
+async def test_prompts_of_one_burst_arrive_in_the_order_in_which_they_were_sent(
+    place: Place, scripted: StartScripted
+) -> None:
+    """The first one still opens the session while the others come."""
+    server = await scripted(lambda request: Reply([Say("ok")]))
+    place.speak(server)
+    async with place.opened() as desk:
+        for _ in range(5):
+            session = (await desk.workspace.create_session()).id
+            sent = [str(number) for number in range(6)]
+            await asyncio.gather(*(desk.workspace.submit(session, text) for text in sent))
+            runner = desk.workspace.runner(session)
+            assert runner is not None
+            await runner.finished()
+            messages = await desk.messages(session)
+            said = [text_of(m.blocks) for m in messages if m.origin is Origin.USER]
+            assert said == sent

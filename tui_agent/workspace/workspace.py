@@ -96,6 +96,7 @@ class Workspace:
         self._opened: set[str] = set()
         self._opening = asyncio.Lock()
         self._saving = asyncio.Lock()
+        self._submitting: dict[str, asyncio.Lock] = {}
         self._is_closing = False
         self._preparing: asyncio.Task[None] | None = None
         self._requests = SentRequests(clock)
@@ -330,6 +331,7 @@ class Workspace:
             self.publish(resolved_event(item, None, None))
         for session in tree:
             self._runners.pop(session.id, None)
+            self._submitting.pop(session.id, None)
         self._opened.discard(record.root_id)
         await self.store.release(record.root_id)
 
@@ -339,13 +341,15 @@ class Workspace:
         """A prompt: starts a turn, or is queued while one runs."""
         if not text.strip():
             raise UserError("the prompt is empty: type what you want")
-        async with self._saving:
-            record = self._unsaved.get(session_id)
-            if record is not None:
-                await self.store.create_session(record)
-                self._unsaved.pop(session_id, None)
-        runner = await self._owned(session_id)
-        await runner.submit(text, after_turn=after_turn)
+        # one after the other: while the first prompt opens the session, no later one overtakes it
+        async with self._submitting.setdefault(session_id, asyncio.Lock()):
+            async with self._saving:
+                record = self._unsaved.get(session_id)
+                if record is not None:
+                    await self.store.create_session(record)
+                    self._unsaved.pop(session_id, None)
+            runner = await self._owned(session_id)
+            await runner.submit(text, after_turn=after_turn)
 
     async def resume(self, session_id: str) -> None:
         """Go on with what was left open, cut or queued; of a subagent that others wait for, with
