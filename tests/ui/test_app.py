@@ -121,7 +121,7 @@ async def test_a_running_session_goes_on_while_another_is_shown() -> None:
     workspace = scenes.busy_workspace()
     async with running(workspace, start=SHOP) as (app, pilot):
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: len(app.screen_stack) == 3)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press(*"docs pass", "enter")
         await until(pilot, lambda: app.state.shown_id == "ses_other0")
         message = scenes.message(9, Origin.ASSISTANT, TextBlock("done meanwhile"))
@@ -143,7 +143,7 @@ async def test_a_draft_belongs_to_its_session_and_comes_back() -> None:
         assert app.workspace.composer.text == ""
         assert ("save_draft", scenes.SHOP, "half a thought") in workspace.calls
         assert workspace.asked("save_view")
-        app.desk.switch_to(scenes.SHOP)
+        app.desk.sessions.switch_to(scenes.SHOP)
         await until(pilot, lambda: app.state.shown_id == scenes.SHOP)
         assert app.workspace.composer.text == "half a thought"
     async with running(workspace, start=SHOP) as (again, _):
@@ -279,7 +279,7 @@ async def test_a_model_is_picked_from_the_list() -> None:
     workspace = FakeWorkspace()
     async with running(workspace) as (app, pilot):
         await pilot.press(*"/model", "enter")
-        await until(pilot, lambda: len(app.screen_stack) == 3)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press(*"gpt", "enter")
         await until(pilot, lambda: bool(workspace.asked("set_model")))
         assert workspace.asked("set_model")[0][2] == workspace.offered[1].choice
@@ -376,7 +376,7 @@ async def test_no_size_of_the_terminal_breaks_it() -> None:
             await pilot.resize_terminal(*size)
             await settle(pilot)
         workspace.ask(scenes.item())
-        await until(pilot, lambda: len(app.screen_stack) == 3)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         for size in ((1, 1), (12, 5), (160, 45)):
             await pilot.resize_terminal(*size)
             await settle(pilot)

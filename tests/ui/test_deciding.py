@@ -28,10 +28,10 @@ async def decided_by(*keys: str, item: PendingItem | None = None) -> list[Decisi
     workspace = scenes.busy_workspace()
     async with running(workspace, start=SHOP) as (app, pilot):
         workspace.ask(item or scenes.item())
-        await until(pilot, lambda: len(app.screen_stack) == 3)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press(*keys)
         await until(pilot, lambda: bool(workspace.asked("decide")))
-        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await until(pilot, lambda: len(app.screen_stack) == 1)
         decisions = [call[2] for call in workspace.asked("decide")]
         assert all(isinstance(decision, Decision) for decision in decisions)
         return decisions  # type: ignore[return-value]
@@ -71,15 +71,15 @@ async def test_escape_leaves_the_item_in_the_inbox_and_it_does_not_come_up_again
     workspace = scenes.busy_workspace()
     async with running(workspace, start=SHOP) as (app, pilot):
         workspace.ask(scenes.item())
-        await until(pilot, lambda: len(app.screen_stack) == 3)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("escape")
         await settle(pilot)
         await settle(pilot)
-        assert len(app.screen_stack) == 2
+        assert len(app.screen_stack) == 1
         assert workspace.asked("decide") == []
         assert len(app.state.inbox) == 1
         await pilot.press("f2")
-        await until(pilot, lambda: len(app.screen_stack) == 3)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ApprovalDialog))
 
@@ -88,7 +88,7 @@ async def test_keys_typed_before_it_can_be_read_answer_nothing() -> None:
     workspace = scenes.busy_workspace()
     async with running(workspace, start=SHOP, guard=3600) as (app, pilot):
         workspace.ask(scenes.item())
-        await until(pilot, lambda: len(app.screen_stack) == 3)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("y", "n", "s", "escape", "c", "enter")
         await settle(pilot)
         assert workspace.asked("decide") == []
@@ -99,7 +99,7 @@ async def test_a_question_takes_no_early_key_either() -> None:
     workspace = scenes.busy_workspace()
     async with running(workspace, start=SHOP, guard=3600) as (app, pilot):
         workspace.ask(scenes.question_item())
-        await until(pilot, lambda: len(app.screen_stack) == 3)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("1", "enter", "1", "enter")
         await settle(pilot)
         assert workspace.asked("decide") == []
@@ -113,7 +113,7 @@ async def test_no_dialog_opens_while_somebody_types() -> None:
         await until(pilot, lambda: len(app.state.inbox) == 1)
         await pilot.press("e", "s")
         await settle(pilot)
-        assert len(app.screen_stack) == 2
+        assert len(app.screen_stack) == 1
         assert app.workspace.composer.text == "yes"
         assert "waiting for you: Edit cart.py" in app.workspace.status.plain
 
@@ -123,7 +123,7 @@ async def test_a_refused_answer_keeps_the_dialog_and_says_why() -> None:
     workspace.refuse_decision = "old_string is not in the file."
     async with running(workspace, start=SHOP) as (app, pilot):
         workspace.ask(scenes.item())
-        await until(pilot, lambda: len(app.screen_stack) == 3)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("y")
         await until(pilot, lambda: bool(workspace.asked("decide")))
         await settle(pilot)
@@ -135,13 +135,13 @@ async def test_an_item_that_is_answered_elsewhere_closes_its_dialog() -> None:
     workspace = scenes.busy_workspace()
     async with running(workspace, start=SHOP) as (app, pilot):
         workspace.ask(scenes.item())
-        await until(pilot, lambda: len(app.screen_stack) == 3)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         workspace.publish(
             *scenes.in_shop(
                 ApprovalResolved(pending_id="pen_edit", tool_use_id="x", choice="approve")
             )
         )
-        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await until(pilot, lambda: len(app.screen_stack) == 1)
 
 
 async def test_an_ask_of_another_session_only_counts_in_the_inbox() -> None:
@@ -150,7 +150,7 @@ async def test_an_ask_of_another_session_only_counts_in_the_inbox() -> None:
         workspace.ask(scenes.item(session_id="ses_other0", agent_path=("ses_other0",)))
         await until(pilot, lambda: len(app.state.inbox) == 1)
         await settle(pilot)
-        assert len(app.screen_stack) == 2
+        assert len(app.screen_stack) == 1
         assert "1 inbox" in app.workspace.header.plain
 
 
@@ -191,15 +191,15 @@ async def test_keys_of_the_workspace_do_nothing_under_a_dialog() -> None:
     workspace = scenes.busy_workspace()
     async with running(workspace, start=SHOP) as (app, pilot):
         workspace.ask(scenes.item())
-        await until(pilot, lambda: len(app.screen_stack) == 3)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("shift+tab", "ctrl+n", "f6", "f3")
         await settle(pilot)
         assert workspace.asked("set_mode") == []
         assert app.state.shown_id == scenes.SHOP
-        assert len(app.screen_stack) == 3
+        assert len(app.screen_stack) == 2
         await pilot.press("ctrl+c")
         await settle(pilot)
-        assert len(app.screen_stack) == 2
+        assert len(app.screen_stack) == 1
         assert workspace.asked("decide") == []
 
 
@@ -228,7 +228,7 @@ async def test_all_of_a_command_and_all_keys_are_in_reach_at_every_size(
     workspace = scenes.busy_workspace()
     async with running(workspace, start=SHOP, size=size) as (app, pilot):
         workspace.ask(scenes.command_item(command))
-        await until(pilot, lambda: len(app.screen_stack) == 3)
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         body = dialog_of(app).query_one(Pager)
         seen: dict[int, str] = {}
         for _ in range(200):

@@ -130,17 +130,17 @@ async def test_every_dialog_draws_foreign_text_as_text(scene: str) -> None:
                 asked = {"questions": [{"question": EVIL, "header": EVIL, "options": options}]}
                 workspace.ask(scenes.question_item(asked))
             case "call":
-                app.desk.show_call("call_evil")
+                app.desk.pages.show_call("call_evil")
             case "model":
-                app.desk.pick_model("")
+                app.desk.choices.pick_model("")
             case "doctor":
-                app.desk.run_doctor()
+                app.desk.pages.run_doctor()
             case "inbox":
                 app.state.inbox.load((scenes.item(call=call, agent=EVIL),))
-                app.desk.show_inbox()
+                app.desk.pages.show_inbox()
             case _:
-                app.desk.show_switcher()
-        await until(pilot, lambda: len(app.screen_stack) == 3)
+                app.desk.sessions.show_switcher()
+        await until(pilot, lambda: len(app.screen_stack) == 2)
         assert_inert(app)
         if scene == "approval":
             await pilot.press("a")

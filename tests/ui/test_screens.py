@@ -27,12 +27,12 @@ async def as_it_is(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]
 
 async def approval(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]) -> None:
     workspace.ask(scenes.item())
-    await until(pilot, lambda: len(app.screen_stack) == 3)
+    await until(pilot, lambda: len(app.screen_stack) == 2)
 
 
 async def command(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]) -> None:
     workspace.ask(scenes.command_item("pytest -q tests && \u202egnp.exe \x1b[31m"))
-    await until(pilot, lambda: len(app.screen_stack) == 3)
+    await until(pilot, lambda: len(app.screen_stack) == 2)
 
 
 async def rule(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]) -> None:
@@ -47,7 +47,7 @@ async def edit(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]) ->
 
 async def question(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]) -> None:
     workspace.ask(scenes.question_item())
-    await until(pilot, lambda: len(app.screen_stack) == 3)
+    await until(pilot, lambda: len(app.screen_stack) == 2)
 
 
 async def inbox(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]) -> None:
@@ -59,17 +59,17 @@ async def inbox(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]) -
 
 async def switcher(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]) -> None:
     await pilot.press("ctrl+o")
-    await until(pilot, lambda: len(app.screen_stack) == 3)
+    await until(pilot, lambda: len(app.screen_stack) == 2)
 
 
 async def models(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]) -> None:
-    app.desk.pick_model("")
-    await until(pilot, lambda: len(app.screen_stack) == 3)
+    app.desk.choices.pick_model("")
+    await until(pilot, lambda: len(app.screen_stack) == 2)
 
 
 async def call(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]) -> None:
-    app.desk.show_call("call_lint")
-    await until(pilot, lambda: len(app.screen_stack) == 3)
+    app.desk.pages.show_call("call_lint")
+    await until(pilot, lambda: len(app.screen_stack) == 2)
 
 
 async def help_(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]) -> None:
@@ -82,8 +82,8 @@ async def slash(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]) -
 
 async def agent(workspace: FakeWorkspace, app: TuiAgentApp, pilot: Pilot[int]) -> None:
     workspace.add(scenes.child_session())
-    app.desk.show_agent("ses_child1")
-    await until(pilot, lambda: len(app.screen_stack) == 3)
+    app.desk.pages.show_agent("ses_child1")
+    await until(pilot, lambda: len(app.screen_stack) == 2)
 
 
 def tab(pane: Pane) -> Step:

@@ -1,16 +1,17 @@
 """The application: puts state, operations and screens together and drives them.
 
-Events come from the bridge in batches and go into the state; a ticker draws what changed. Commands
-come from keys, the palette and the composer and go to the desk. The application itself knows
-neither what a command does nor what a pane shows.
+Commands come from keys, the palette and the composer and go to the desk; events come from the
+bridge and go to what follows it. The application itself knows neither what a command does nor what
+a pane shows. Its first screen is painted before anything is loaded that works with sessions.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from typing import Any, ClassVar
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import App
@@ -18,34 +19,29 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.timer import Timer
 
-from tui_agent.ui.asking import Asker
-from tui_agent.ui.bridge import Bridge
 from tui_agent.ui.commands import BY_ID, COMMANDS, Command, mistyped, parse_slash
-from tui_agent.ui.desk import Desk
-from tui_agent.ui.dialogs.approval import ApprovalDialog
-from tui_agent.ui.dialogs.picker import Picker
-from tui_agent.ui.dialogs.question import QuestionDialog
-from tui_agent.ui.operations import Operations
+from tui_agent.ui.desk.second_press import SecondPress
 from tui_agent.ui.palette import TableProvider
 from tui_agent.ui.panes.composer import Composer
-from tui_agent.ui.screens.agent import AgentScreen
-from tui_agent.ui.screens.reading import ReadingScreen
 from tui_agent.ui.screens.workspace import WorkspaceScreen
-from tui_agent.ui.startup import Behaviour, BridgeFactory, Start
-from tui_agent.ui.state import WorkspaceState
+from tui_agent.ui.startup import Behaviour, Start
 from tui_agent.ui.stylesheets import stylesheets
 from tui_agent.ui.themes import DARK, LIGHT, THEMES
 from tui_agent.ui.ticker import Ticker
 from tui_agent.ui.transcript.view import TranscriptView
 from tui_agent.ui.widgets.row_list import RowList
-from tui_agent.vocabulary.decisions import PendingItem
 from tui_agent.vocabulary.errors import UserError
-from tui_agent.vocabulary.events import Event
 
-REDRAW_EVERY = 4
-"""Ticks between two drawings of the panes; the conversation is drawn at every tick."""
-TICKS_UNDER_A_DIALOG = 5
-"""Ticks between two drawings while something lies over the workspace: all of it is repainted."""
+if TYPE_CHECKING:
+    from tui_agent.ui.asking import Asker
+    from tui_agent.ui.bridge import Bridge
+    from tui_agent.ui.desk.desk import Desk
+    from tui_agent.ui.live import Live
+    from tui_agent.ui.operations import Operations
+    from tui_agent.ui.state import WorkspaceState
+    from tui_agent.vocabulary.decisions import PendingItem
+    from tui_agent.vocabulary.events import Event
+
 SAVE_DRAFT_AFTER = 1.0
 KEEP_PLACE_SECONDS = 1.0
 """How long leaving waits for draft and place to be stored."""
@@ -83,7 +79,7 @@ class TuiAgentApp(App[int]):
 
     def __init__(
         self,
-        bridge_factory: BridgeFactory,
+        bridge_factory: Callable[[], Awaitable[Bridge]],
         *,
         start: Start | None = None,
         behaviour: Behaviour | None = None,
@@ -95,26 +91,59 @@ class TuiAgentApp(App[int]):
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = self.behaviour.theme
-        self.state = WorkspaceState()
         self.ticker = self.behaviour.ticker or Ticker()
-        self._operations = Operations(self.state, self._say, self._start.options)
-        clock = self.behaviour.clock
-        self.workspace = WorkspaceScreen(self.state, clock, ascii_only=self.behaviour.ascii_only)
-        self.desk = Desk(self.state, self._operations, self.workspace, self, clock)
-        self._asker = Asker(self.state, self.behaviour.typing_pause)
+        self.workspace = WorkspaceScreen(ascii_only=self.behaviour.ascii_only)
+        self._second_press = SecondPress()
+        self._live: Live | None = None
         self._bridge: Bridge | None = None
         self._unfollow: Callable[[], None] | None = None
         self._draft_timer: Timer | None = None
-        self._needs_redraw = False
-        self._unknown: set[str] = set()
+
+    # What works with sessions is made when the first screen stands, or when a key needs it sooner:
+    # loading it takes as long as painting that screen.
+
+    @cached_property
+    def state(self) -> WorkspaceState:
+        """What is known of sessions and open items."""
+        from tui_agent.ui.state import WorkspaceState
+
+        return WorkspaceState()
+
+    @cached_property
+    def desk(self) -> Desk:
+        """What commands act on."""
+        from tui_agent.ui.desk.around import Around
+        from tui_agent.ui.desk.desk import Desk
+
+        clock = self.behaviour.clock
+        around = Around(self.state, self._operations, self.workspace, self, clock)
+        desk = Desk(around, self._second_press)
+        if self._start.prompt:
+            desk.turns.submit(self._start.prompt, after_turn=False)
+        return desk
+
+    @cached_property
+    def _operations(self) -> Operations:
+        from tui_agent.ui.operations import Operations
+
+        return Operations(self.state, self._say, self._start.options)
+
+    @cached_property
+    def _asker(self) -> Asker:
+        from tui_agent.ui.asking import Asker
+
+        return Asker(self.state, self.behaviour.typing_pause)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our variables for themes that do not have them."""
         return dict(DARK.variables)
 
-    async def on_mount(self) -> None:
-        """Show the workspace at once; the engine opens after it."""
-        await self.push_screen(self.workspace)
+    def get_default_screen(self) -> Screen[Any]:
+        """The workspace, below every other screen."""
+        return self.workspace
+
+    def on_mount(self) -> None:
+        """The workspace is shown at once; the engine opens after it."""
         self.workspace.composer.cursor_blink = self.behaviour.blinks
         self.ticker.listen(self._tick)
         if self.behaviour.ticker is None:
@@ -147,7 +176,7 @@ class TuiAgentApp(App[int]):
     def run_command(self, command: Command, arguments: str) -> None:
         """Run a command, if it makes sense now."""
         if command.id not in ("interrupt", "copy-or-leave"):
-            self.desk.disarm()
+            self._second_press.disarm()
             self.workspace.say("")
         if command.id != "interrupt" and not command.may_run(is_running=self.is_turn_running):
             self.workspace.say(f"Not while a turn runs: {command.title}")
@@ -164,15 +193,16 @@ class TuiAgentApp(App[int]):
             self._say(f"No command /{name} · / lists them", True)
             return
         if named is None:
-            self.desk.submit(event.text, after_turn=event.after_turn)
+            self.desk.turns.submit(event.text, after_turn=event.after_turn)
             return
         self.run_command(*named)
 
     def on_composer_typed(self, event: Composer.Typed) -> None:
         """Typing keeps dialogs away and is kept as the draft."""
         event.stop()
-        self._asker.typed()
-        self.desk.disarm()
+        if self._live is not None:
+            self._asker.typed()
+        self._second_press.disarm()
         self.workspace.say("")
         self.ticker.wake()
         self._save_draft_soon()
@@ -181,17 +211,17 @@ class TuiAgentApp(App[int]):
         """A row of a pane was opened."""
         match event.rows.id:
             case "sessions":
-                self.desk.switch_to(event.key)
+                self.desk.sessions.switch_to(event.key)
             case "activity":
-                self.desk.show_call(event.key)
+                self.desk.pages.show_call(event.key)
             case "agents":
-                self.desk.show_agent(event.key)
+                self.desk.pages.show_agent(event.key)
             case _:
                 pass
 
     def on_transcript_view_card_opened(self, event: TranscriptView.CardOpened) -> None:
         """A card of the conversation was opened."""
-        self.desk.show_call(event.tool_use_id)
+        self.desk.pages.show_call(event.tool_use_id)
 
     @on(TranscriptView.NearTop)
     def reach_back(self) -> None:
@@ -246,70 +276,19 @@ class TuiAgentApp(App[int]):
 
     def deliver(self, batch: tuple[Event, ...]) -> None:
         """A batch of events, at most one a frame."""
-        if not self.is_running:
+        if self._live is None or not self.is_running:
             return  # the last events of an engine that is closing find no screen any more
-        if self.state.apply(batch):
-            self._learn_of(batch)
-        self._close_resolved()
-        self._needs_redraw = True
-        for screen in self.screen_stack:
-            if isinstance(screen, WorkspaceScreen | AgentScreen):
-                screen.sync()
+        self._live.take(batch)
         self.ticker.wake()
 
     def draw(self) -> bool:
         """Draw everything that changed now; whether there is more to draw."""
-        self._needs_redraw = False
-        for screen in self.screen_stack:
-            if isinstance(screen, WorkspaceScreen | AgentScreen | ReadingScreen | Picker):
-                screen.redraw()
-        return self._flush_all()
-
-    def _flush_all(self) -> bool:
-        drawn = [
-            screen.flush()
-            for screen in self.screen_stack
-            if isinstance(screen, WorkspaceScreen | AgentScreen)
-        ]
-        return any(drawn)
+        return self._live is not None and self._live.draw()
 
     def _tick(self, count: int) -> bool:
-        if not self.is_running or not self.workspace.is_mounted:
-            return True
-        is_covered = self.screen is not self.workspace
-        session = self.state.shown
-        is_alive = session is not None and session.is_alive
-        has_more = False
-        is_due = count % (TICKS_UNDER_A_DIALOG if is_covered else REDRAW_EVERY) == 0
-        if is_alive and is_due:
-            self.workspace.spin(count // REDRAW_EVERY)
-        if is_due and (self._needs_redraw or is_alive):
-            has_more = self.draw()
-        elif is_due or not is_covered:
-            has_more = self._flush_all()
-        if not is_covered:
-            self._ask_if_due()
-        waits = self._asker.is_waiting and not is_covered
-        return is_alive or has_more or self._needs_redraw or waits
-
-    def _ask_if_due(self) -> None:
-        item = self._asker.next_item()
-        if item is not None:
-            self.desk.open_item(item)
-
-    def _close_resolved(self) -> None:
-        """A dialog whose item was answered elsewhere has nothing left to ask."""
-        top = self.screen
-        if not isinstance(top, ApprovalDialog | QuestionDialog) or not top.is_mounted:
-            return
-        if self.state.inbox.get(top.item.pending_id) is None:
-            top.leave()
-
-    def _learn_of(self, batch: tuple[Event, ...]) -> None:
-        roots = {event.agent_path[0] for event in batch if event.agent_path}
-        if roots - self._unknown:
-            self._unknown |= roots
-            self.start(self._operations.learn_of_sessions())
+        if self._live is None or not self.is_running:
+            return False  # woken again when there is something
+        return self._live.tick(count)
 
     def _say(self, text: str, is_failure: bool) -> None:
         if is_failure:
@@ -333,21 +312,34 @@ class TuiAgentApp(App[int]):
     async def _open(self) -> None:
         try:
             self._bridge = await self._bridge_factory()
+            await self._show_first(self._bridge)
         except UserError as error:
+            self.desk.turns.outbox.give_back()
             self._say(str(error), True)
             self.workspace.say(str(error))
-            return
-        self._operations.connect(self._bridge)
-        self._unfollow = self._bridge.follow(self.deliver)
+
+    async def _show_first(self, bridge: Bridge) -> None:
+        from tui_agent.ui.live import Live
+        from tui_agent.ui.screens.contents import PaneContents
+
+        self._operations.connect(bridge)
+        self._live = Live(
+            self.state,
+            self,
+            self.workspace,
+            self._asker,
+            learn_of_sessions=lambda: self.start(self._operations.learn_of_sessions()),
+            open_item=self.desk.pages.open_item,
+        )
+        self.workspace.contents = PaneContents(self.state, self.behaviour.clock)
+        self._unfollow = bridge.follow(self.deliver)
         await self._operations.refresh_lists()
         if self._start.session_id is not None:
             session = await self._operations.open(self._start.session_id)
         else:
             session = await self._operations.new_session()
-        await self.desk.show(session)
+        await self.desk.sessions.show(session)
         self.ticker.wake()
-        if self._start.prompt:
-            self.desk.submit(self._start.prompt, after_turn=False)
 
     async def _load_older(self) -> None:
         session = self.state.shown
@@ -364,9 +356,10 @@ class TuiAgentApp(App[int]):
             await self._told(self._operations.save_draft(session, self.workspace.composer.text))
 
     async def _leave(self, code: int) -> None:
+        self.desk.turns.outbox.give_back()
         try:
             async with asyncio.timeout(KEEP_PLACE_SECONDS):
-                await self.desk.keep_place()
+                await self.desk.sessions.keep_place()
         except TimeoutError:
             log.warning("the place was not saved: the engine did not answer in time")
         finally:

@@ -1,8 +1,8 @@
 """The one table of commands.
 
 Key bindings, the hints at the foot, the command palette, completion of `/` and the help
-screen are all made from it: a command is described once. A command acts on a
-`CommandTarget`; what that does is not known here. Pure data: no Textual.
+screen are all made from it: a command is described once. A command acts on the desk; what that does
+is not known here. Pure data: no Textual.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui_agent.ui.desk.desk import Desk
 
 
 class When(StrEnum):
@@ -21,106 +24,6 @@ class When(StrEnum):
     ALWAYS = "always"
 
 
-class CommandTarget(Protocol):
-    """What commands act on: the operations of the workspace screen."""
-
-    def show_help(self) -> None:
-        """Open the help screen."""
-        ...
-
-    def show_inbox(self) -> None:
-        """Open the inbox."""
-        ...
-
-    def go_to_sessions(self) -> None:
-        """Focus the sessions pane, or open the switcher where it is hidden."""
-        ...
-
-    def show_switcher(self) -> None:
-        """Open the session switcher."""
-        ...
-
-    def go_to_activity(self) -> None:
-        """Focus the activity pane."""
-        ...
-
-    def go_to_agents(self) -> None:
-        """Focus the agents pane."""
-        ...
-
-    def next_pane(self) -> None:
-        """Focus the next pane, or show it where only one fits."""
-        ...
-
-    def go_to_composer(self) -> None:
-        """Focus the composer."""
-        ...
-
-    def new_session(self) -> None:
-        """Begin a new session."""
-        ...
-
-    def fork_session(self) -> None:
-        """Fork the shown session."""
-        ...
-
-    def rename_session(self, title: str) -> None:
-        """Rename the shown session; without a title, ask for one."""
-        ...
-
-    def delete_session(self) -> None:
-        """Delete the shown session, after asking."""
-        ...
-
-    def resume(self) -> None:
-        """Go on with what is open, cut or queued."""
-        ...
-
-    def discard_open(self) -> None:
-        """Close the open batch without running it."""
-        ...
-
-    def interrupt(self) -> None:
-        """End the foreground turn."""
-        ...
-
-    def copy_or_leave(self) -> None:
-        """Copy, else interrupt, else clear the draft, else ask to press again to quit."""
-        ...
-
-    def cycle_mode(self) -> None:
-        """The next permission mode."""
-        ...
-
-    def set_mode(self, name: str) -> None:
-        """The permission mode of that name; without one, the next."""
-        ...
-
-    def pick_model(self, name: str) -> None:
-        """Choose the model; without a name, from a list."""
-        ...
-
-    def compact(self, focus: str) -> None:
-        """Summarise older messages."""
-        ...
-
-    def edit_queue(self) -> None:
-        """Edit what is queued."""
-        ...
-
-    def switch_theme(self) -> None:
-        """Dark to light and back."""
-        ...
-
-    def run_doctor(self) -> None:
-        """Check keys, servers, folders and the database."""
-        ...
-
-    def quit_app(self) -> None:
-        """Leave; what is open stays open."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Command:
     """One command. `slash` is its name after `/`, empty without one; `arguments` hints at what may
@@ -128,7 +31,7 @@ class Command:
 
     id: str
     title: str
-    handler: Callable[[CommandTarget, str], None]
+    handler: Callable[[Desk, str], None]
     keys: tuple[str, ...] = ()
     slash: str = ""
     arguments: str = ""
@@ -147,52 +50,60 @@ class Command:
 
 
 COMMANDS: tuple[Command, ...] = (
-    Command("help", "Help: keys and commands", lambda t, _: t.show_help(), ("f1",), "help"),
+    Command(
+        "help", "Help: keys and commands", lambda desk, _: desk.pages.show_help(), ("f1",), "help"
+    ),
     Command(
         "inbox",
         "Inbox: every open approval and question",
-        lambda t, _: t.show_inbox(),
+        lambda desk, _: desk.pages.show_inbox(),
         ("f2",),
         "inbox",
         hint="inbox",
     ),
-    Command("sessions", "Go to the sessions", lambda t, _: t.go_to_sessions(), ("f3",)),
+    Command("sessions", "Go to the sessions", lambda desk, _: desk.go_to_sessions(), ("f3",)),
     Command(
         "switch",
         "Switch to another session",
-        lambda t, _: t.show_switcher(),
+        lambda desk, _: desk.sessions.show_switcher(),
         ("ctrl+o",),
         "sessions",
         hint="sessions",
     ),
-    Command("activity", "Go to the activity", lambda t, _: t.go_to_activity(), ("f4",)),
-    Command("agents", "Go to the agents", lambda t, _: t.go_to_agents(), ("f5",)),
-    Command("next-pane", "Next pane", lambda t, _: t.next_pane(), ("f6",)),
-    Command("composer", "Go to the composer", lambda t, _: t.go_to_composer(), ("f7",)),
+    Command("activity", "Go to the activity", lambda desk, _: desk.go_to_activity(), ("f4",)),
+    Command("agents", "Go to the agents", lambda desk, _: desk.go_to_agents(), ("f5",)),
+    Command("next-pane", "Next pane", lambda desk, _: desk.next_pane(), ("f6",)),
+    Command("composer", "Go to the composer", lambda desk, _: desk.go_to_composer(), ("f7",)),
     Command(
         "new",
         "New session",
-        lambda t, _: t.new_session(),
+        lambda desk, _: desk.sessions.new(),
         ("ctrl+n",),
         "new",
         hint="new",
     ),
-    Command("fork", "Fork the session", lambda t, _: t.fork_session(), (), "fork"),
+    Command("fork", "Fork the session", lambda desk, _: desk.sessions.fork(), (), "fork"),
     Command(
         "rename",
         "Rename the session",
-        lambda t, text: t.rename_session(text),
+        lambda desk, text: desk.sessions.rename(text),
         (),
         "rename",
         "TITLE",
     ),
     Command(
-        "delete", "Delete the session", lambda t, _: t.delete_session(), (), "delete", "", When.IDLE
+        "delete",
+        "Delete the session",
+        lambda desk, _: desk.sessions.delete(),
+        (),
+        "delete",
+        "",
+        When.IDLE,
     ),
     Command(
         "resume",
         "Go on with what is open or queued",
-        lambda t, _: t.resume(),
+        lambda desk, _: desk.turns.resume(),
         ("ctrl+r",),
         "resume",
         "",
@@ -201,14 +112,14 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "discard",
         "Close the open calls without running them",
-        lambda t, _: t.discard_open(),
+        lambda desk, _: desk.turns.discard_open(),
         (),
         "discard",
     ),
     Command(
         "interrupt",
         "Interrupt the turn",
-        lambda t, _: t.interrupt(),
+        lambda desk, _: desk.turns.interrupt(),
         ("escape",),
         "",
         "",
@@ -217,43 +128,56 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "copy-or-leave",
         "Copy, interrupt, clear the draft, or quit",
-        lambda t, _: t.copy_or_leave(),
+        lambda desk, _: desk.copy_or_leave(),
         ("ctrl+c",),
     ),
     Command(
         "cycle-mode",
         "Next permission mode",
-        lambda t, _: t.cycle_mode(),
+        lambda desk, _: desk.choices.cycle_mode(),
         ("shift+tab",),
         hint="mode",
     ),
     Command(
         "mode",
         "Set the permission mode",
-        lambda t, text: t.set_mode(text),
+        lambda desk, text: desk.choices.set_mode(text),
         (),
         "mode",
-        "MODE",
+        "[MODE]",
     ),
-    Command("model", "Choose the model", lambda t, text: t.pick_model(text), (), "model", "[NAME]"),
+    Command(
+        "model",
+        "Choose the model",
+        lambda desk, text: desk.choices.pick_model(text),
+        (),
+        "model",
+        "[NAME]",
+    ),
     Command(
         "compact",
         "Summarise older messages",
-        lambda t, text: t.compact(text),
+        lambda desk, text: desk.turns.compact(text),
         (),
         "compact",
         "[FOCUS]",
     ),
-    Command("queue", "Edit the queued messages", lambda t, _: t.edit_queue(), ("ctrl+q",), "queue"),
-    Command("theme", "Dark or light", lambda t, _: t.switch_theme(), (), "theme"),
+    Command(
+        "queue",
+        "Edit the queued messages",
+        lambda desk, _: desk.choices.edit_queue(),
+        ("ctrl+q",),
+        "queue",
+    ),
+    Command("theme", "Dark or light", lambda desk, _: desk.switch_theme(), (), "theme"),
     Command(
         "doctor",
         "Check keys, servers, folders and the database",
-        lambda t, _: t.run_doctor(),
+        lambda desk, _: desk.pages.run_doctor(),
         (),
         "doctor",
     ),
-    Command("quit", "Quit; what is open stays open", lambda t, _: t.quit_app(), (), "quit"),
+    Command("quit", "Quit; what is open stays open", lambda desk, _: desk.quit_app(), (), "quit"),
 )
 
 BY_ID = {command.id: command for command in COMMANDS}

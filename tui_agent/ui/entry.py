@@ -9,10 +9,9 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
-from tui_agent.workspace.api import SessionOptions, WorkspaceApi
-
 if TYPE_CHECKING:
     from tui_agent.ui.app import TuiAgentApp
+    from tui_agent.workspace.api import SessionOptions, WorkspaceApi
 
 LEAVE_WITHIN_SECONDS = 2.5
 """How long after a signal the process ends at the latest."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tui_agent.ui.lines import Piece, Tone
-from tui_agent.vocabulary.blocks import Outcome
 from tui_agent.vocabulary.states import CallState, Phase
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -72,16 +71,6 @@ _OF_CALL = {
     CallState.UNKNOWN: Mark.UNKNOWN,
 }
 
-_OF_OUTCOME = {
-    Outcome.OK: CallState.DONE,
-    Outcome.ERROR: CallState.FAILED,
-    Outcome.DENIED: CallState.DENIED,
-    Outcome.NOT_RUN: CallState.CANCELLED,
-    Outcome.INTERRUPTED: CallState.CANCELLED,
-    Outcome.UNKNOWN: CallState.UNKNOWN,
-    Outcome.DISCARDED: CallState.CANCELLED,
-}
-
 CALL_WORDS = {
     CallState.PLANNED: "planned",
     CallState.ASKED: "needs you",
@@ -112,11 +101,6 @@ def of_phase(phase: Phase) -> Mark:
 def of_call(state: CallState) -> Mark:
     """The mark of a tool call."""
     return _OF_CALL[state]
-
-
-def call_state_of(outcome: Outcome) -> CallState:
-    """Where a call stands that ended so."""
-    return _OF_OUTCOME[outcome]
 
 
 @dataclass(frozen=True, slots=True)

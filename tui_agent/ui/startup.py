@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tui_agent.ui.bridge import Bridge
 from tui_agent.ui.dialogs.guarded import GUARD_SECONDS
 from tui_agent.ui.ticker import Ticker
 from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock
-from tui_agent.workspace.api import SessionOptions
 
-BridgeFactory = Callable[[], Awaitable[Bridge]]
+if TYPE_CHECKING:
+    from tui_agent.workspace.api import SessionOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,18 @@ Pure functions from what is shown to lines; the widgets that draw them are bars 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from tui_agent.text import cell_width, exact, truncate
-from tui_agent.ui.commands import Command
+from tui_agent.ui.lamp import ThreeLamps
 from tui_agent.ui.lines import Line, Piece, Tone
 from tui_agent.ui.marks import Mark, Marks
-from tui_agent.ui.projection.lamps import Lamps
-from tui_agent.ui.projection.session import SessionView
 from tui_agent.ui.projection.words import money, plural, tokens
-from tui_agent.vocabulary.events import QueuedMessage
+
+if TYPE_CHECKING:
+    from tui_agent.ui.commands import Command
+    from tui_agent.ui.projection.session import SessionView
+    from tui_agent.vocabulary.events import QueuedMessage
 
 WIDE_LAMPS = 110
 """Columns from which the lamps say more than their names."""
@@ -29,7 +32,7 @@ def header_line(
 ) -> Line:
     """Folder and title, the inbox's count, the three lamps. The lamps always fit: they are what
     the line is for."""
-    lamps = session.lamps if session else Lamps()
+    lamps = session.lamps.now() if session else ThreeLamps()
     right: list[Piece] = []
     if open_items:
         right = [
@@ -37,7 +40,7 @@ def header_line(
             Piece(f" {open_items} inbox", Tone.WAITING),
             Piece("   "),
         ]
-    lamp_pieces = lamps.line(marks, with_words=width >= WIDE_LAMPS)
+    lamp_pieces = lamps.pieces(marks, with_words=width >= WIDE_LAMPS)
     room = width - 2 - sum(cell_width(piece.text) for piece in lamp_pieces)
     if right and room < 20:
         right = [marks.piece(Mark.WAITING), Piece(f"{open_items} ", Tone.WAITING)]

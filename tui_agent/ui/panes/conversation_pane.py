@@ -1,36 +1,25 @@
-"""The conversation of one session: a transcript fed from a projection.
+"""The conversation of one session: a transcript, or how to begin where there is nothing yet.
 
-`show` takes a session, `sync` draws what changed since. Streamed text is made safe chunk by chunk,
-so that an escape sequence cut in two is no way through.
+`show` takes a session, `sync` takes what changed since; the ticker's flush draws it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import assert_never
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from tui_agent.text import StreamSanitizer
 from tui_agent.ui.lines import Line, Piece, Tone, line, note
 from tui_agent.ui.marks import Marks
-from tui_agent.ui.panes.cards import transcript_item
-from tui_agent.ui.projection.items import (
-    Added,
-    Change,
-    Changed,
-    ConversationItem,
-    Gone,
-    Grew,
-    Reset,
-    StreamItem,
-)
-from tui_agent.ui.projection.session import SessionView
-from tui_agent.ui.transcript.blocks import Item, StreamingText
 from tui_agent.ui.transcript.view import TranscriptView
 from tui_agent.ui.widgets.line_bar import LineBar
-from tui_agent.vocabulary.blocks import JsonObject
+
+if TYPE_CHECKING:
+    from tui_agent.ui.panes.feed import Feed
+    from tui_agent.ui.projection.items import ConversationItem
+    from tui_agent.ui.projection.session import SessionView
+    from tui_agent.vocabulary.blocks import JsonObject
 
 WELCOME: tuple[Line, ...] = (
     line(),
@@ -55,7 +44,7 @@ class ConversationPane(Vertical):
         self.transcript = TranscriptView(marks=marks)
         self._welcome = LineBar(*WELCOME, id="welcome")
         self._session: SessionView | None = None
-        self._streams: dict[str, _Stream] = {}
+        self._feed: Feed | None = None
         self._folds: dict[str, bool] = {}
         self._is_empty: bool | None = None
 
@@ -72,33 +61,29 @@ class ConversationPane(Vertical):
     def show(self, session: SessionView | None) -> None:
         """Show another session, at the place where the person left it."""
         self._session = session
-        self._streams.clear()
-        self._folds.clear()
-        items: tuple[ConversationItem, ...] = ()
-        if session is not None:
-            session.conversation.take_changes()
-            items = session.conversation.items
-        self.transcript.set_items([self._item(item) for item in items])
-        if session is not None:
+        self._feed = None
+        if session is None:
+            self.transcript.set_items([])
+        else:
+            # What draws a session is loaded with the first one: the first screen has none.
+            from tui_agent.ui.panes.feed import Feed
+
+            self._feed = Feed(session, self.transcript)
             self._restore(session.view)
         self._show_what_there_is()
         self.transcript.flush()
 
     def sync(self) -> None:
         """Take the changes since the last time; the ticker's flush draws them."""
-        if self._session is None:
-            return
-        changes = self._session.conversation.take_changes()
-        if any(isinstance(change, Reset) for change in changes):
-            self.show(self._session)
-            return
-        for change in changes:
-            self._take(change)
-        self._show_what_there_is()
+        if self._feed is not None and self._session is not None:
+            if not self._feed.take():
+                self._restore(self._session.view)
+            self._show_what_there_is()
 
     def prepend(self, items: tuple[ConversationItem, ...]) -> None:
         """Older items."""
-        self.transcript.prepend([self._item(item) for item in items])
+        if self._feed is not None:
+            self._feed.prepend(items)
 
     def place(self) -> JsonObject:
         """Where the person is, to come back to."""
@@ -110,6 +95,7 @@ class ConversationPane(Vertical):
         self._folds[event.item_id] = event.is_open
 
     def _restore(self, view: JsonObject) -> None:
+        self._folds.clear()
         folds = view.get("folds")
         for key, is_open in folds.items() if isinstance(folds, dict) else ():
             self._folds[str(key)] = bool(is_open)
@@ -118,55 +104,9 @@ class ConversationPane(Vertical):
         if isinstance(anchor, dict):
             self.transcript.restore_anchor(anchor)
 
-    def _take(self, change: Change) -> None:
-        match change:
-            case Added():
-                self.transcript.append(self._item(change.item))
-            case Changed():
-                self._streams.pop(change.key, None)
-                self.transcript.replace(change.key, self._item(change.item))
-            case Grew():
-                self._grow(change.key, change.text)
-            case Gone():
-                self._streams.pop(change.key, None)
-                self.transcript.remove_item(change.key)
-            case Reset():
-                pass  # `sync` has taken everything anew
-            case _:
-                assert_never(change)
-
-    def _item(self, item: ConversationItem) -> Item:
-        if not isinstance(item, StreamItem):
-            return transcript_item(item)
-        stream = _Stream(StreamSanitizer())
-        stream.shown = stream.sanitizer.feed(item.text)
-        self._streams[item.key] = stream
-        return StreamingText(item.key, stream.shown, is_thinking=item.is_thinking)
-
-    def _grow(self, key: str, text: str) -> None:
-        stream = self._streams.get(key)
-        if stream is None:
-            return
-        added = stream.sanitizer.feed(text)
-        taken_back = stream.sanitizer.retracted
-        if taken_back:
-            stream.shown = stream.shown[:-taken_back] + added
-            self.transcript.replace(key, StreamingText(key, stream.shown))
-        elif added:
-            stream.shown += added
-            self.transcript.stream_append(key, added)
-
     def _show_what_there_is(self) -> None:
         is_empty = self.transcript.item_count == 0
         if is_empty != self._is_empty:
             self._is_empty = is_empty
             self.transcript.display = not is_empty
             self._welcome.display = is_empty
-
-
-@dataclass(slots=True)
-class _Stream:
-    """Text that is being written: what was made safe of it so far."""
-
-    sanitizer: StreamSanitizer
-    shown: str = ""

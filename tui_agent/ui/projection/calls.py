@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from tui_agent.ui.marks import call_state_of
 from tui_agent.ui.projection.items import CallItem
 from tui_agent.ui.projection.words import subject_of
-from tui_agent.vocabulary.blocks import ToolResultBlock, ToolUseBlock, text_of
+from tui_agent.vocabulary.blocks import Outcome, ToolResultBlock, ToolUseBlock, text_of
 from tui_agent.vocabulary.decisions import Action, PendingItem, Verdict
 from tui_agent.vocabulary.events import (
     ActAuthDecision,
@@ -32,6 +31,21 @@ from tui_agent.vocabulary.states import CallState
 
 LONGEST_TAIL = 4000
 """Characters of a running call's output that are kept for its card."""
+
+_OF_OUTCOME = {
+    Outcome.OK: CallState.DONE,
+    Outcome.ERROR: CallState.FAILED,
+    Outcome.DENIED: CallState.DENIED,
+    Outcome.NOT_RUN: CallState.CANCELLED,
+    Outcome.INTERRUPTED: CallState.CANCELLED,
+    Outcome.UNKNOWN: CallState.UNKNOWN,
+    Outcome.DISCARDED: CallState.CANCELLED,
+}
+
+
+def call_state_of(outcome: Outcome) -> CallState:
+    """Where a call stands that ended so."""
+    return _OF_OUTCOME[outcome]
 
 
 class CallBook:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from tui_agent.ui.projection.calls import CallBook
+from tui_agent.ui.projection.endings import end_notice
 from tui_agent.ui.projection.items import (
     Added,
     AnswerItem,
@@ -27,7 +28,7 @@ from tui_agent.ui.projection.items import (
     ThinkingItem,
     UserItem,
 )
-from tui_agent.ui.projection.words import end_notice, plural, tokens
+from tui_agent.ui.projection.words import plural, tokens
 from tui_agent.vocabulary.blocks import (
     Block,
     ImageBlock,

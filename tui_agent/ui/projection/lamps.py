@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from tui_agent.ui.lines import Line, Piece, Tone
-from tui_agent.ui.marks import PHASE_WORDS, Mark, Marks, of_phase, tone_of
+from tui_agent.ui.lamp import Lamp, ThreeLamps
+from tui_agent.ui.lines import Piece, Tone
+from tui_agent.ui.marks import PHASE_WORDS, Mark, of_phase
 from tui_agent.ui.projection.words import done_words, elapsed, plural, stop_words
 from tui_agent.vocabulary.events import (
     DoneEvent,
@@ -30,16 +31,6 @@ from tui_agent.vocabulary.messages import StopReason
 from tui_agent.vocabulary.records import SessionSnapshot
 from tui_agent.vocabulary.states import DoneReason, LoopState, Phase, PhaseLabel
 
-
-@dataclass(frozen=True, slots=True)
-class Lamp:
-    """One lamp: its mark, and what it says after its name."""
-
-    mark: Mark
-    words: str
-    since: float | None = None
-
-
 FAILED_STOPS = frozenset({StopReason.ERROR, StopReason.REFUSAL, StopReason.CONTENT_FILTER})
 CUT_TURNS = frozenset({DoneReason.ERROR, DoneReason.LOOP_DETECTED})
 PAUSED_TURNS = frozenset({DoneReason.PENDING_APPROVAL, DoneReason.PENDING_QUESTION})
@@ -49,9 +40,8 @@ class Lamps:
     """What provider, turn and session say of themselves."""
 
     def __init__(self) -> None:
-        self.provider = Lamp(Mark.IDLE, "off")
-        self.turn = Lamp(Mark.IDLE, "none")
-        self.session = Lamp(Mark.IDLE, PHASE_WORDS[Phase.IDLE])
+        before = ThreeLamps()
+        self.provider, self.turn, self.session = before.provider, before.turn, before.session
         self.phase = Phase.IDLE
         self.label = PhaseLabel.IDLE
         self.waiting_for = ""
@@ -128,20 +118,9 @@ class Lamps:
             self.retry_at = None
             self.provider = _complete(StopReason.ABORTED, time)
 
-    def line(self, marks: Marks, *, with_words: bool) -> tuple[Piece, ...]:
-        """The three lamps; their names are always there, what they say when there is room."""
-        pieces: list[Piece] = []
-        for name, lamp in self._named():
-            if pieces:
-                pieces.append(Piece("   " if with_words else " "))
-            pieces.append(marks.piece(lamp.mark))
-            pieces.append(Piece(f" {name}", Tone.MUTED))
-            if with_words:
-                pieces.append(Piece(f" {lamp.words}", tone_of(lamp.mark)))
-        return tuple(pieces)
-
-    def _named(self) -> tuple[tuple[str, Lamp], ...]:
-        return (("provider", self.provider), ("turn", self.turn), ("session", self.session))
+    def now(self) -> ThreeLamps:
+        """The three as they are."""
+        return ThreeLamps(self.provider, self.turn, self.session)
 
     def _set_phase(
         self, phase: Phase, since: float | None, waiting_for: str, background: int
@@ -218,11 +197,6 @@ def _running(lamps: Lamps, running: str) -> WaitingFor:
         case _:
             text = f"running {running}" if running else lamps.label.value
     return WaitingFor(text, Tone.RUNNING, since, "Esc", "interrupt")
-
-
-def lamp_line(lamps: Lamps, marks: Marks) -> Line:
-    """The lamps as a line of their own."""
-    return Line(lamps.line(marks, with_words=True))
 
 
 def _complete(reason: StopReason, time: float | None) -> Lamp:

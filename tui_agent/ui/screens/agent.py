@@ -90,7 +90,7 @@ class AgentScreen(Screen[None]):
         left = (Piece(f" {' · '.join(facts)}", Tone.STRONG), Piece(f"  {view.title}", Tone.MUTED))
         is_wide = self.size.width >= 100
         self._head.set_lines(
-            Line(left, (*view.lamps.line(self._marks(), with_words=is_wide), Piece(" ")))
+            Line(left, (*view.lamps.now().pieces(self._marks(), with_words=is_wide), Piece(" ")))
         )
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -1,11 +1,16 @@
 """The workspace: conversation, activity, agents, sessions, the composer and the lines around them.
 
-Draws the state and tells what a person does; commands and calls are someone else's. Everything that
-changes is drawn through `sync` (the conversation, every frame) and `redraw` (the panes, a few times
-a second), both driven by the application's ticker.
+Knows where the panes stand and how a person moves between them. What they show comes from
+`contents`; what is done in them is told, and done elsewhere. Everything that changes is drawn
+through `sync` (the conversation, every frame) and `redraw` (the panes, a few times a second), both
+driven by the application's ticker. The first screen is painted before there are contents, so
+nothing that reads sessions or events is loaded here.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -13,22 +18,17 @@ from textual.screen import Screen
 
 from tui_agent.ui.arrangement import ALL_PANES, Pane, arrange
 from tui_agent.ui.commands import completions
-from tui_agent.ui.lines import Row, line
+from tui_agent.ui.lines import Line, line
 from tui_agent.ui.marks import Marks
 from tui_agent.ui.panes import bars
 from tui_agent.ui.panes.composer import PLACEHOLDER, SHORT_PLACEHOLDER, Composer
 from tui_agent.ui.panes.conversation_pane import ConversationPane
-from tui_agent.ui.projection.activity import ActivityRows
-from tui_agent.ui.projection.agents import agent_rows
-from tui_agent.ui.projection.inbox import title_of
-from tui_agent.ui.projection.lamps import waiting_for, waiting_line
-from tui_agent.ui.projection.session import SessionView
-from tui_agent.ui.projection.sessions import session_rows
-from tui_agent.ui.state import WorkspaceState
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.row_list import RowList
-from tui_agent.vocabulary.blocks import JsonObject
-from tui_agent.vocabulary.ids import Clock
+
+if TYPE_CHECKING:
+    from tui_agent.ui.projection.session import SessionView
+    from tui_agent.vocabulary.blocks import JsonObject
 
 _TITLES = {
     Pane.CONVERSATION: "Conversation",
@@ -38,19 +38,27 @@ _TITLES = {
 }
 
 
+class Contents(Protocol):
+    """What the panes show."""
+
+    def draw(self, screen: WorkspaceScreen) -> None:
+        """Put it into the panes."""
+        ...
+
+
 class WorkspaceScreen(Screen[None]):
     """The main screen; it stays below every other one."""
 
     AUTO_FOCUS = "Composer"
 
-    def __init__(self, state: WorkspaceState, clock: Clock, *, ascii_only: bool = False) -> None:
+    def __init__(self, *, ascii_only: bool = False) -> None:
         super().__init__()
-        self._state = state
-        self._clock = clock
         self._marks = Marks(ascii_only)
         self._tab = Pane.CONVERSATION
-        self._note = ""
-        self._activity_rows = ActivityRows()
+        self.note = ""
+        """A short note in place of the waiting line."""
+        self.contents: Contents | None = None
+        """What the panes show, once the workspace is open."""
         self.header = LineBar(id="header")
         self.tabs = LineBar(id="tabs")
         self.sessions = RowList(empty="No session yet.", id="sessions")
@@ -137,6 +145,12 @@ class WorkspaceScreen(Screen[None]):
                 self.sessions.focus()
         return True
 
+    def go_to_composer(self) -> None:
+        """Focus the composer, from wherever."""
+        if self.has_tabs and self._tab is Pane.SESSIONS:
+            self.show_tab(Pane.CONVERSATION)
+        self.composer.focus()
+
     def next_pane(self) -> None:
         """The next pane: shown where one fits, else focused. After the last, the composer."""
         if self.has_tabs:
@@ -151,7 +165,7 @@ class WorkspaceScreen(Screen[None]):
 
     def say(self, text: str) -> None:
         """A short note where the waiting line is, until the next key or `say`."""
-        self._note = text
+        self.note = text
         self.redraw()
 
     def place_panes(self) -> None:
@@ -184,7 +198,6 @@ class WorkspaceScreen(Screen[None]):
 
     def show_session(self, session: SessionView | None) -> None:
         """Another session is shown."""
-        self._activity_rows = ActivityRows()
         self.conversation.show(session)
         if session is not None:
             self.composer.sent = tuple(session.sent)
@@ -207,65 +220,25 @@ class WorkspaceScreen(Screen[None]):
         return self.conversation.transcript.flush()
 
     def redraw(self) -> None:
-        """Draw every pane but the conversation from the state."""
+        """Draw every pane but the conversation anew."""
         if not self.is_mounted:
             return
-        session = self._state.shown
-        now = self._clock.wall()
+        if self.contents is not None:
+            self.contents.draw(self)
+            return
         width = self.size.width
-        open_items = len(self._state.inbox)
-        self.header.set_lines(
-            bars.header_line(self._state.folder, session, open_items, self._marks, width)
-        )
-        self._draw_lists(session, now)
-        self._draw_status(session, now, width)
-        self._draw_above(session)
-        if session is not None:
-            self.composer.sent = tuple(session.sent)
+        self.header.set_lines(bars.header_line("", None, 0, self._marks, width))
+        self.tabs.set_lines(self.tab_line({}))
+        self.status.set_lines(bars.status_line(line(self.note or "starting …").left, None, width))
+        self.set_above(bars.completion_lines(completions(self.composer.text), width))
 
-    def _draw_lists(self, session: SessionView | None, now: float) -> None:
-        listed = self._state.sessions.all()
-        self.sessions.set_rows(session_rows(listed, self._state.shown_id, self._marks, now))
-        calls: tuple[Row, ...] = ()
-        agents: tuple[Row, ...] = ()
-        if session is not None:
-            calls = self._activity_rows.rows(session.calls.all(), self._marks, now)
-            agents = agent_rows(session.agents.all(), self._marks, now)
-        self.activity.set_rows(calls)
-        self.agents.set_rows(agents)
-        counts = {
-            Pane.CONVERSATION: 0,
-            Pane.ACTIVITY: len(calls),
-            Pane.AGENTS: len(agents),
-            Pane.SESSIONS: len(listed),
-        }
-        named = tuple((pane.value, _TITLES[pane], counts[pane]) for pane in ALL_PANES)
-        self.tabs.set_lines(bars.tab_line(named, self._tab.value, self.size.width))
+    def tab_line(self, counts: Mapping[Pane, int]) -> Line:
+        """The strip of tabs; `counts` says how many rows a pane has."""
+        named = tuple((pane.value, _TITLES[pane], counts.get(pane, 0)) for pane in ALL_PANES)
+        return bars.tab_line(named, self._tab.value, self.size.width)
 
-    def _draw_status(self, session: SessionView | None, now: float, width: int) -> None:
-        if self._note:
-            self.status.set_lines(bars.status_line(line(self._note).left, session, width))
-            return
-        if session is None:
-            self.status.set_lines(bars.status_line(line("starting …").left, None, width))
-            return
-        asked = self._state.inbox.of_tree(session.id)
-        running = session.calls.running()
-        what = waiting_for(
-            session.lamps,
-            asked=title_of(asked[0]) if asked else None,
-            asked_since=asked[0].created if asked else None,
-            running=f"{running[0].tool} {running[0].subject}" if running else "",
-            now=now,
-        )
-        self.status.set_lines(bars.status_line(waiting_line(what, now), session, width))
-
-    def _draw_above(self, session: SessionView | None) -> None:
-        found = completions(self.composer.text)
-        if found:
-            lines = bars.completion_lines(found, self.size.width)
-        else:
-            lines = bars.queue_lines(session.queue, self._marks) if session else ()
+    def set_above(self, lines: tuple[Line, ...]) -> None:
+        """What stands above the composer; nothing takes no room."""
         if self.above.display != bool(lines):
             self.above.display = bool(lines)
         self.above.set_lines(*lines)

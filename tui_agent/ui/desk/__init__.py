@@ -1,0 +1,6 @@
+"""What a person can have done on the workspace screen, by what it is about.
+
+`pages` opens something over the workspace, `sessions` shows, makes and ends sessions, `turns` works
+in the shown one, `choices` picks its mode, model and queued messages; `desk` puts them together and
+moves between the panes. Each calls the engine in a worker, so that no key waits for it.
+"""

@@ -1,0 +1,76 @@
+"""What every part of the desk works with, and what it needs of the application."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from textual.screen import Screen
+
+from tui_agent.ui.operations import Operations
+from tui_agent.ui.projection.session import SessionView
+from tui_agent.ui.screens.workspace import WorkspaceScreen
+from tui_agent.ui.state import WorkspaceState
+from tui_agent.vocabulary.decisions import PendingItem
+from tui_agent.vocabulary.ids import Clock
+
+
+class Stage(Protocol):
+    """What the desk needs of the application."""
+
+    @property
+    def guard_seconds(self) -> float:
+        """How long dialogs ignore keys."""
+        ...
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` in a worker; a `UserError` is told to the person."""
+        ...
+
+    def open_screen(self, screen: Screen[Any], then: Callable[[Any], None] | None = None) -> None:
+        """Show a screen over the others."""
+        ...
+
+    def put_aside(self, item: PendingItem) -> None:
+        """The item was brought up; it does not come up by itself again."""
+        ...
+
+    def copy_selection(self) -> bool:
+        """Copy what is selected; whether something was."""
+        ...
+
+    def close_top(self) -> bool:
+        """Close the screen over the workspace; whether there was one."""
+        ...
+
+    def toggle_theme(self) -> None:
+        """Dark to light and back."""
+        ...
+
+    def leave(self) -> None:
+        """Quit."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """State, calls, screen and application, as the parts of the desk share them."""
+
+    state: WorkspaceState
+    operations: Operations
+    screen: WorkspaceScreen
+    stage: Stage
+    clock: Clock
+
+    def shown(self) -> SessionView | None:
+        """The session on screen; while there is none yet, the person is told."""
+        if self.state.shown is None:
+            self.screen.say("Still starting; try again in a moment")
+        return self.state.shown
+
+    def give_back(self, text: str) -> None:
+        """Put `text` into the composer: nothing typed is ever lost, and what was typed since comes
+        after it."""
+        composer = self.screen.composer
+        composer.set_text(f"{text}\n{composer.text}" if composer.text else text)

@@ -1,0 +1,36 @@
+"""What the conversation says where a turn ended. A pure function of data."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from tui_agent.ui.projection.items import NoticeKind
+from tui_agent.vocabulary.states import DoneReason
+
+
+def end_notice(reason: DoneReason, detail: str = "") -> tuple[NoticeKind, str] | None:
+    """What the conversation says where a turn ended; nothing after a genuine answer."""
+    said = f": {detail}" if detail else ""
+    match reason:
+        case DoneReason.MODEL_STOP:
+            return None
+        case DoneReason.MAX_TURNS:
+            return NoticeKind.WARNING, f"Stopped at the round limit{said}. Send a message to go on."
+        case DoneReason.USER_ABORT:
+            return NoticeKind.INFO, f"Interrupted{said}."
+        case DoneReason.ERROR:
+            return NoticeKind.ERROR, f"The turn failed{said}"
+        case DoneReason.BUDGET_EXCEEDED:
+            return NoticeKind.WARNING, f"Stopped at the token limit{said}."
+        case DoneReason.LOOP_DETECTED:
+            return NoticeKind.WARNING, f"Stopped: the same call gave the same result{said}."
+        case DoneReason.DENIED:
+            return NoticeKind.INFO, f"Stopped: you denied{said or ' a call'}."
+        case DoneReason.HOOK_STOPPED:
+            return NoticeKind.WARNING, f"A hook stopped the turn{said}."
+        case DoneReason.PENDING_APPROVAL:
+            return NoticeKind.WARNING, "Paused: an approval is open. F2 shows it."
+        case DoneReason.PENDING_QUESTION:
+            return NoticeKind.WARNING, "Paused: a question is open. F2 shows it."
+        case _:
+            assert_never(reason)
