@@ -1,7 +1,12 @@
 """Our own files are where the person said, and closed to others."""
 
 import os
+import shutil
 import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,6 +55,42 @@ def test_a_folder_that_cannot_be_made_is_one_line_with_advice(tmp_path: Path) ->
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError) as caught:
         Paths.under(tmp_path / "file").ensure()
-    assert str(tmp_path / "file") in str(caught.value)
+    assert f"{tmp_path / 'file'} is not a folder" in str(caught.value)
     assert "TUI_AGENT_HOME" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_folder_of_somebody_else_is_named_with_its_owner(open_place: Path) -> None:
+    """As a user whom permissions bind, below a folder of the one who runs the tests."""
+    script = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from tui_agent.settings import Paths\n"
+        "from tui_agent.vocabulary.errors import UserError\n"
+        "try:\n    Paths.under(Path(sys.argv[1])).ensure()\n"
+        "except UserError as error:\n    print(error)\n"
+    )
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("needs root and setpriv, to be somebody else")
+    (open_place / "data").mkdir(mode=0o755)
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable]
+    done = subprocess.run(
+        [*command, "-c", script, str(open_place)],
+        cwd=Path(__file__).resolve().parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (line,) = done.stdout.splitlines()
+    assert line.startswith(f"{open_place / 'data'}: ")
+    assert f"{open_place / 'data'} belongs to root" in line
+    assert "TUI_AGENT_HOME" in line
+
+
+@pytest.fixture
+def open_place() -> Iterator[Path]:
+    """A folder that another user can reach."""
+    place = Path(tempfile.mkdtemp(prefix="tui-agent-paths-"))
+    place.chmod(0o755)
+    yield place
+    shutil.rmtree(place)

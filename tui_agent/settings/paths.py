@@ -81,8 +81,33 @@ class Paths:
                 if stat.S_IMODE(folder.stat().st_mode) != OWNER_ONLY:
                     folder.chmod(OWNER_ONLY)
             except OSError as error:
-                reason = error.strerror or type(error).__name__
                 raise UserError(
-                    f"{folder}: cannot make this folder ({reason}): "
+                    f"{folder}: cannot use this folder: {_obstacle(folder, error)}: "
                     f"mend it, or name another place with {HOME_VARIABLE}"
                 ) from error
+
+
+def _obstacle(folder: Path, error: OSError) -> str:
+    """What stands in the way of making or closing `folder`: it, or the folder above that it is to
+    be made in."""
+    reason = (error.strerror or type(error).__name__).lower()
+    for place in (folder, *folder.parents):
+        try:
+            status = place.stat()
+        except OSError:
+            continue  # not there, or hidden behind one further up
+        if not stat.S_ISDIR(status.st_mode):
+            return f"{place} is not a folder"
+        if status.st_uid != os.geteuid():
+            return f"{place} belongs to {_name_of(status.st_uid)} ({reason})"
+        return f"{place}: {reason}"
+    return reason
+
+
+def _name_of(user_id: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(user_id).pw_name
+    except KeyError:
+        return f"user {user_id}"

@@ -41,12 +41,13 @@ async def examine(
     models: ModelBroker,
     *,
     database: Check | None = None,
-    problems: Sequence[str] = (),
+    problems: Sequence[Check] = (),
 ) -> tuple[Check, ...]:
-    """Every check, in the order in which a person would mend things. `problems` are what is wrong
-    with the settings, one line each; `database` is how that is, when it was already looked at."""
+    """Every check, in the order in which a person would mend things. `problems` were met on the
+    way here; `database` is how that is, when it was already looked at."""
     return (
         _program(),
+        *problems,
         *_settings(config.loaded, config.folder, config.environ, problems),
         *_folders(config),
         database or await _database(store),
@@ -54,7 +55,7 @@ async def examine(
     )
 
 
-async def examine_alone(config: WorkspaceConfig, problems: Sequence[str]) -> tuple[Check, ...]:
+async def examine_alone(config: WorkspaceConfig, problems: Sequence[Check]) -> tuple[Check, ...]:
     """As `examine`, without a workspace: also when the database cannot be opened."""
     async with _opened(config.loaded.paths.database) as (store, database):
         models = ModelBroker(config.loaded.settings, config.environ, store)
@@ -77,8 +78,7 @@ async def _opened(path: Path) -> AsyncIterator[tuple[Store, Check]]:
     try:
         store = await Store.open(path)
     except StoreError as error:
-        advice = f"Nothing of it was changed. Keep a copy of {path} before you mend it."
-        check = Check("database", False, str(error), advice)
+        check = Check("database", False, str(error))
         with tempfile.TemporaryDirectory(prefix="tui-agent-doctor-") as place:
             stand_in = await Store.open(Path(place) / "empty.db")
             try:
@@ -104,14 +104,11 @@ def _program() -> Check:
 
 
 def _settings(
-    loaded: LoadedSettings, folder: Path, environ: Mapping[str, str], problems: Sequence[str]
+    loaded: LoadedSettings, folder: Path, environ: Mapping[str, str], problems: Sequence[Check]
 ) -> Iterator[Check]:
-    """Which files were read, what is wrong with them, and what the environment says."""
+    """Which files were read, which rules in them cannot be, and what the environment says."""
     file = loaded.paths.config_file
-    broken = {problem.partition(":")[0] for problem in problems}
-    for problem in problems:
-        advice = "It was left out: the lines below are without it."
-        yield Check("settings", False, problem, advice)
+    broken = {problem.text.partition(":")[0] for problem in problems}
     if str(file) not in broken:
         text = f"read {file}" if file.exists() else f"no file {file}: every setting is as shipped"
         yield Check("settings", True, text)
@@ -147,11 +144,11 @@ def _folders(config: WorkspaceConfig) -> Iterator[Check]:
         advice = "Work in another folder with --cwd, or mend its permissions."
         yield Check("folder", None, f"{config.folder} can only be read", advice)
     for place in config.loaded.paths.folders:
-        if place.is_dir() and not os.access(place, os.W_OK | os.X_OK):
+        if os.path.isdir(place) and not os.access(place, os.W_OK | os.X_OK):
             advice = "Mend its owner or permissions, or name another place with TUI_AGENT_HOME."
             yield Check("data", False, f"{place} cannot be written to", advice)
     data = config.loaded.paths.database.parent
-    if data.is_dir():
+    if os.path.isdir(data):
         free = shutil.disk_usage(data).free
         text = f"{data}, {free / 1e9:.1f} GB free"
         if free < SMALLEST_FREE_BYTES:
