@@ -384,3 +384,14 @@ def test_a_full_or_read_only_disk_changes_nothing(
         assert rest == "old\n"
     else:
         assert first == "read_only []", done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+async def test_the_owner_is_kept(shop: Workshop) -> None:
+    path = shop.put("a.txt", "old\n")
+    os.chown(path, 1234, 5678)
+    os.chmod(path, 0o4750)
+    await read(shop, "a.txt")
+    await shop.text("Edit", file_path="a.txt", old_string="old", new_string="new")
+    info = path.stat()
+    assert (info.st_uid, info.st_gid, stat.S_IMODE(info.st_mode)) == (1234, 5678, 0o4750)

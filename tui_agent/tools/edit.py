@@ -105,7 +105,8 @@ def replaced(text: str, old: str, new: str, *, every: bool) -> str:
     `every`."""
     old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
     pattern = re.compile("\r?\n".join(re.escape(line) for line in old.split("\n")))
-    matches = list(pattern.finditer(text))
+    # not list(): a hundred thousand matches made in one go would hold up every other thread
+    matches = [match for match in pattern.finditer(text)]  # noqa: C416
     if not matches:
         raise _no_match(text, old)
     if len(matches) > 1 and not every:

@@ -42,11 +42,21 @@ class FileState:
     size: int
     modified: int
     mode: int
+    owner: int
+    group: int
 
     @classmethod
     def of(cls, info: os.stat_result) -> FileState:
         """The state that `info` describes."""
-        return cls(info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_mode)
+        return cls(
+            info.st_dev,
+            info.st_ino,
+            info.st_size,
+            info.st_mtime_ns,
+            info.st_mode,
+            info.st_uid,
+            info.st_gid,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +281,7 @@ def _write_new(name: str, folder: int, data: bytes, replaced: FileState | None) 
     descriptor = os.open(name, flags, 0o666 if replaced is None else 0o600, dir_fd=folder)
     try:
         if replaced is not None:
+            _give_to_owner(descriptor, replaced)
             os.fchmod(descriptor, stat.S_IMODE(replaced.mode))
         view = memoryview(data)
         while view:
@@ -278,6 +289,18 @@ def _write_new(name: str, folder: int, data: bytes, replaced: FileState | None) 
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _give_to_owner(descriptor: int, replaced: FileState) -> None:
+    """The new file belongs to whom the old one belonged to, as far as we may give it away."""
+    made = os.fstat(descriptor)
+    for owner, group in ((-1, replaced.group), (replaced.owner, -1)):
+        if owner in (-1, made.st_uid) and group in (-1, made.st_gid):
+            continue
+        try:
+            os.fchown(descriptor, owner, group)
+        except OSError:
+            pass  # only root may give a file away; writing it in place instead could tear it
 
 
 def _sync_folder(folder: int) -> None:

@@ -14,6 +14,7 @@ import os
 import re
 import stat
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any
@@ -27,6 +28,7 @@ _WHOLE_BYTES = 64 * 1024 * 1024
 """A search across lines needs all of a file; larger ones are left out."""
 _BINARY_SAMPLE = 64 * 1024
 _LINE_CHARS = 500
+_PASS_ON_SECONDS = 0.2
 _LINE_BY_LINE = re.compile(r"\\[AZ]|\(\?[=!<>(]|[*+?}]\+")
 """What may match in a line of its own and not where the line stands among others."""
 _TYPES = {
@@ -60,6 +62,7 @@ class _Search:
 
     def __init__(self, request: Mapping[str, Any]) -> None:
         self.is_partial = False
+        self._passed_on = 0.0
         self._request = request
         self._avoided = {os.path.normpath(name) for name in request["avoided"]}
 
@@ -84,8 +87,16 @@ class _Search:
         for path in paths:
             if wanted(path) and self._search(path, pattern, is_named=is_named):
                 found = True
-                sys.stdout.buffer.flush()
+                self._pass_on()
         return found
+
+    def _pass_on(self) -> None:
+        """Whoever ends this search at its time limit has what was found by then; seldom enough that
+        a write for each of many files does not cost more than the search."""
+        now = time.monotonic()
+        if now > self._passed_on + _PASS_ON_SECONDS:
+            self._passed_on = now
+            sys.stdout.buffer.flush()
 
     def _walk(self) -> Iterator[str]:
         """The files beneath the current folder that no ignore file leaves out. Where rules from
