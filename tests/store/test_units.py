@@ -142,6 +142,7 @@ READS: dict[str, Call] = {
     "tree_usage": lambda s: s.tree_usage("ses_a"),
     "usage_below": lambda s: s.usage_below("ses_a"),
     "messages": lambda s: s.messages("ses_a"),
+    "first_seq": lambda s: s.first_seq("ses_a"),
     "history": lambda s: s.history("ses_a"),
     "partial": lambda s: s.partial("ses_a"),
     "open_batch": lambda s: s.open_batch("ses_a"),
@@ -201,7 +202,7 @@ def dump_of(path: Path) -> list[str]:
 
 
 def test_every_public_call_is_cancelled_below() -> None:
-    public = {name for name in vars(Store) if not name.startswith("_")}
+    public = {name for name in dir(Store) if not name.startswith("_")}
     assert public == WRITES.keys() | READS.keys() | OTHERS
 
 

@@ -27,6 +27,7 @@ async def test_a_session_is_not_kept_before_its_first_message(
         await desk.workspace.save_draft(record.id, "half a thou")
         shot = await desk.snapshot(record.id)
         assert (shot.phase, shot.messages, shot.draft) == (Phase.IDLE, (), "half a thou")
+        assert shot.first_seq == 0
         assert await desk.workspace.sessions() == ()
         with pytest.raises(UserError):
             await desk.workspace.submit(record.id, "  \n")
@@ -35,7 +36,8 @@ async def test_a_session_is_not_kept_before_its_first_message(
         await desk.rest(record.id)
         (row,) = await desk.workspace.sessions()
         assert (row.id, row.title, row.messages) == (record.id, "a name of mine", 2)
-        assert (await desk.snapshot(record.id)).session.mode is Mode.PLAN
+        shot = await desk.snapshot(record.id)
+        assert (shot.session.mode, shot.first_seq) == (Mode.PLAN, 1)
         assert await desk.workspace.latest_session() == record.id
         unsaved = await desk.session()
         await desk.workspace.delete(unsaved.id)

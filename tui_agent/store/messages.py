@@ -159,6 +159,14 @@ def read(
     return found[::-1] if is_from_end else found
 
 
+def first_seq(connection: sqlite3.Connection, session_id: str) -> int:
+    """The lowest number of a session's messages; 0 without any."""
+    row = connection.execute(
+        "SELECT min(seq) FROM messages WHERE session_id = ?", (session_id,)
+    ).fetchone()
+    return int(row[0] or 0)
+
+
 # --- compaction -----------------------------------------------------------------------------------
 
 

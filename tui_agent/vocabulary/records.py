@@ -171,7 +171,7 @@ class SearchHit:
 class SessionSnapshot:
     """What a surface needs to draw a session: true for the event number `seq`, so that a
     subscription from there continues it without gap or double. `messages` may be only the newest;
-    `first_seq` is the lowest message number that exists."""
+    `first_seq` is the lowest message number that exists, 0 without messages."""
 
     seq: int
     session: SessionRecord
