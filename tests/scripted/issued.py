@@ -58,7 +58,8 @@ class Issued:
                 case "redacted_thinking":
                     self.redacted.add(part.proof)
                 case "tool_use":
-                    self.by_tool_use[part.text] = message
+                    # of two calls under one id the client has to rename the second
+                    self.by_tool_use.setdefault(part.text, message)
 
     def knows_thinking(self, text: str, signature: str) -> bool:
         return (text, signature) in self.thinking or signature == signature_for(text)

@@ -57,7 +57,7 @@ def _whole(text: str) -> dict[str, Any] | None:
     if len(text) > LONGEST_ARGUMENTS or not text.rstrip().endswith("}"):
         return None
     try:
-        value = json.loads(text)
+        value = json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

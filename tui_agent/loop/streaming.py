@@ -10,6 +10,7 @@ import asyncio
 from contextlib import aclosing
 from dataclasses import replace
 
+from tui_agent.loop.call_tokens import written_call
 from tui_agent.loop.clearing import trim_results
 from tui_agent.loop.early import consider, discard_all, keep_fitting
 from tui_agent.loop.steering import deliver_steering
@@ -282,6 +283,11 @@ async def _after_reply(turn: Turn, reply: Message) -> LoopState:
         return LoopState.COMPACTING
     if reply.stop_reason is StopReason.OTHER:
         raise TurnFailed("the provider stopped for a reason that is not known", "Try again.")
+    if (mark := written_call(text)) is not None:
+        turn.remark(
+            f"the model wrote a call into its text ({mark}); nothing was run",
+            "Pick a model that supports tools, or turn on its tool parser at the server.",
+        )
     if await deliver_steering(turn):
         return LoopState.THINKING
     turn.final_text = text

@@ -29,7 +29,7 @@ from tui_agent.tools.names import ASK_USER_QUESTION, TASK
 from tui_agent.tools.registry import ToolRegistry
 from tui_agent.vocabulary.agents import AgentConfig, ModelFacts
 from tui_agent.vocabulary.blocks import ToolResult
-from tui_agent.vocabulary.events import Event, MessageStored, QueuedMessage
+from tui_agent.vocabulary.events import ErrorEvent, Event, MessageStored, QueuedMessage
 from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock
 from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import SessionRecord, ToolRun
@@ -254,6 +254,17 @@ class Turn:
                 event,
                 session_id=self.session.id,
                 turn_id=self.id,
+                agent_path=self.agent_path,
+            )
+        )
+
+    def remark(self, message: str, action: str) -> None:
+        """Tell a person of something odd that is not the turn's end."""
+        self.outbox(
+            ErrorEvent(
+                message=message,
+                action=action,
+                session_id=self.session.id,
                 agent_path=self.agent_path,
             )
         )

@@ -88,7 +88,10 @@ def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
     if not text.strip():
         return {}, None
     try:
-        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+        # not strict: models write line ends into their texts as they are
+        value = json.loads(
+            text, strict=False, parse_constant=_no_number, parse_float=_finite
+        )
     except (ValueError, RecursionError) as error:
         return {}, _not_json(str(error), text)
     return taken_arguments(value)
