@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from time import monotonic
 
@@ -75,6 +76,58 @@ def test_leaving_in_the_middle_of_typing_leaves_no_trace(program: Program) -> No
     terminal.press("enter")
     assert terminal.ended() == 0
     assert_given_back(terminal)
+
+
+def test_who_leaves_is_told_how_to_come_back(program: Program, serve: Serve) -> None:
+    serve([Reply([Say("Hello.")])], "anthropic")
+    terminal = program.opened()
+    terminal.type("hi")
+    terminal.press("enter")
+    terminal.shows("Hello.", READY)
+    terminal.type("/quit")
+    terminal.press("enter")
+    assert terminal.ended() == 0
+    assert_given_back(terminal)
+    left = terminal.output[terminal.output.rfind(b"\x1b[?1049l") :].decode()
+    found = re.search(r"tui-agent --resume (\w+)", left)
+    assert found is not None, left
+    again = program.opened("--resume", found[1])
+    again.shows("Hello.")
+
+
+def test_an_empty_session_is_nothing_to_come_back_to(program: Program) -> None:
+    program.environ["TUI_AGENT_PROVIDER"] = "demo"
+    terminal = program.opened()
+    terminal.type("/quit")
+    terminal.press("enter")
+    assert terminal.ended() == 0
+    assert b"--resume" not in terminal.output
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--resume", "ses_none"), ("--fork", "ses_none"), ("--continue",)]
+)
+def test_a_session_that_is_not_there_ends_it_with_one_line(
+    program: Program, arguments: tuple[str, ...]
+) -> None:
+    program.environ["TUI_AGENT_PROVIDER"] = "demo"
+    terminal = program.start(*arguments)
+    assert terminal.ended() == 2
+    assert_given_back(terminal)
+    left = terminal.output[terminal.output.rfind(b"\x1b[?1049l") :].decode()
+    assert re.search(r"tui-agent: .*no session", left), left
+    assert left.count("no session") == 1
+
+
+def test_a_prompt_is_sent_once_the_session_is_open(program: Program, serve: Serve) -> None:
+    server = serve([Reply([Say("Hello.")])], "anthropic")
+    terminal = program.start()
+    terminal.shows("session")
+    terminal.type("typed at once")
+    terminal.press("enter")
+    terminal.shows("Hello.", READY)
+    assert len(server.requests) == 1
+    assert "typed at once" in str(server.requests[0].body)
 
 
 @pytest.mark.parametrize(("wire", "size"), [("anthropic", SMALL), ("chat", WIDE)])

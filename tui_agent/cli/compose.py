@@ -40,7 +40,7 @@ def run_headless(given: Given, request: RunRequest) -> int:
     config = configured(given.folder, given.model, is_shown=True)
     target: NewSession | ExistingSession
     if given.names_session:
-        target, config = asyncio.run(_located(given, config))
+        target, config = asyncio.run(_located(given, config, is_shown=True))
     else:
         target = NewSession(given.session_options(config.loaded, HEADLESS_MAX_TURNS))
     return _with_workspace_running(
@@ -99,14 +99,25 @@ def show_workspace(given: Given, prompt: str | None) -> int:
     from tui_agent.ui.entry import run_app
 
     config = configured(given.folder, given.model, is_shown=False)
-    session_id = None
-    if given.names_session:
-        target, config = asyncio.run(_located(given, config))
-        session_id = asyncio.run(_asked(config, lambda workspace: _chosen(workspace, target)))
+    config = dataclasses.replace(config, attended=True)
+    chosen: list[str] = []
+
+    async def open_with_session() -> Workspace:
+        """The workspace of the session that is meant, which is looked up behind the first screen:
+        opening the database takes longer than painting that."""
+        target, place = await _located(given, config)
+        workspace = await _open(place)
+        try:
+            chosen.append(await _chosen(workspace, target))
+        except BaseException:
+            await workspace.close()
+            raise
+        return workspace
+
     ui = config.loaded.settings.ui
     return run_app(
-        lambda: _open(dataclasses.replace(config, attended=True)),
-        session_id=session_id,
+        open_with_session if given.names_session else lambda: _open(config),
+        named_session=(lambda: chosen[0]) if given.names_session else None,
         prompt=prompt,
         options=given.session_options(config.loaded, WORKSPACE_MAX_TURNS),
         theme=None if ui.theme is None else f"tui-agent-{ui.theme}",
@@ -157,9 +168,10 @@ async def _asked(config: WorkspaceConfig, ask: Callable[[Workspace], Awaitable[s
 
 
 async def _located(
-    given: Given, config: WorkspaceConfig
+    given: Given, config: WorkspaceConfig, *, is_shown: bool = False
 ) -> tuple[ExistingSession, WorkspaceConfig]:
-    """The session that is meant, and the configuration for the folder it belongs to."""
+    """The session that is meant, and the configuration for the folder it belongs to. `is_shown` as
+    in `configured`."""
     workspace = await _open(config)
     try:
         named = given.resume or given.fork
@@ -174,7 +186,8 @@ async def _located(
     if given.folder is None and folder != config.folder:
         if not folder.is_dir():
             raise UserError(f"the session's folder {folder} is gone: name another with --cwd")
-        config = configured(folder, given.model, is_shown=True)
+        elsewhere = configured(folder, given.model, is_shown=is_shown)
+        config = dataclasses.replace(elsewhere, attended=config.attended)
     return target, config
 
 

@@ -19,6 +19,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.timer import Timer
 
+from tui_agent.text import prose
 from tui_agent.ui.commands import BY_ID, COMMANDS, Command, mistyped, parse_slash
 from tui_agent.ui.desk.second_press import SecondPress
 from tui_agent.ui.palette import TableProvider
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from tui_agent.ui.asking import Asker
     from tui_agent.ui.bridge import Bridge
     from tui_agent.ui.desk.desk import Desk
+    from tui_agent.ui.dialogs.guarded import GuardedDialog
     from tui_agent.ui.live import Live
     from tui_agent.ui.operations import Operations
     from tui_agent.ui.state import WorkspaceState
@@ -93,6 +95,8 @@ class TuiAgentApp(App[int]):
         self.theme = self.behaviour.theme
         self.ticker = self.behaviour.ticker or Ticker()
         self.workspace = WorkspaceScreen(ascii_only=self.behaviour.ascii_only)
+        self.failure: UserError | None = None
+        """Why there is nothing to show."""
         self._second_press = SecondPress()
         self._live: Live | None = None
         self._bridge: Bridge | None = None
@@ -152,6 +156,12 @@ class TuiAgentApp(App[int]):
         self.call_after_refresh(lambda: self.start(self._open()))
 
     @property
+    def left_session(self) -> str | None:
+        """The session on screen, if there is something in it to come back to."""
+        shown = self.state.shown
+        return shown.id if shown is not None and shown.conversation.items else None
+
+    @property
     def guard_seconds(self) -> float:
         """How long dialogs ignore keys."""
         return self.behaviour.guard
@@ -206,6 +216,14 @@ class TuiAgentApp(App[int]):
         self.workspace.say("")
         self.ticker.wake()
         self._save_draft_soon()
+
+    def on_guarded_dialog_typed(self, event: GuardedDialog.Typed) -> None:
+        """So does typing into a dialog that did not ask for it; what was meant for the composer
+        gets there."""
+        event.stop()
+        self._asker.typed()
+        if event.text:
+            self.workspace.composer.insert(prose(event.text))
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """A row of a pane was opened."""
@@ -314,6 +332,10 @@ class TuiAgentApp(App[int]):
             self._bridge = await self._bridge_factory()
             await self._show_first(self._bridge)
         except UserError as error:
+            if self._start.named_session is not None:
+                self.failure = error
+                self.leave(1)
+                return
             self.desk.turns.outbox.give_back()
             self._say(str(error), True)
             self.workspace.say(str(error))
@@ -334,8 +356,10 @@ class TuiAgentApp(App[int]):
         self.workspace.contents = PaneContents(self.state, self.behaviour.clock)
         self._unfollow = bridge.follow(self.deliver)
         await self._operations.refresh_lists()
-        if self._start.session_id is not None:
-            session = await self._operations.open(self._start.session_id)
+        named = self._start.named_session
+        session_id = named() if named is not None else self._start.session_id
+        if session_id is not None:
+            session = await self._operations.open(session_id)
         else:
             session = await self._operations.new_session()
         await self.desk.sessions.show(session)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterable
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ LEAVE_WITHIN_SECONDS = 2.5
 def run_app(
     workspace_factory: Callable[[], Awaitable[WorkspaceApi]],
     *,
-    session_id: str | None = None,
+    named_session: Callable[[], str] | None = None,
     prompt: str | None = None,
     options: SessionOptions | None = None,
     theme: str | None = None,
@@ -30,7 +32,9 @@ def run_app(
     """Show the workspace that `workspace_factory` opens until the person leaves, or one of the
     signals `leaves_on` comes, which is then the exit code with 128 added; the exit code.
 
-    The factory runs on the engine's own loop, in its thread, while the first screen is painted.
+    The factory runs on the engine's own loop, in its thread, once the first screen is painted.
+    `named_session` says which session was asked for, when one was, as soon as the workspace is
+    open; one that cannot be shown ends the program with its `UserError`.
     """
     # A painted stream would make the next key wait for its slot; we throttle the flushes ourselves.
     os.environ.setdefault("TEXTUAL_FPS", "240")
@@ -38,17 +42,26 @@ def run_app(
     from tui_agent.ui.bridge import EngineThread
     from tui_agent.ui.startup import Behaviour, Start
 
-    engine = EngineThread(workspace_factory)
+    async def open_workspace() -> WorkspaceApi:
+        # Loaded here, beside the first screen, and not when the first event or key needs it.
+        import_module("tui_agent.ui.live")
+        return await workspace_factory()
+
+    engine = EngineThread(open_workspace)
     engine.start()
     behaviour = Behaviour(ascii_only=ascii_only)
     if theme is not None:
         behaviour = Behaviour(theme=theme, ascii_only=ascii_only)
-    app = TuiAgentApp(engine.open, start=Start(session_id, prompt, options), behaviour=behaviour)
-    # What is loaded stays: full collections would stall the screen for nothing.
-    gc.collect()
+    start = Start(named_session=named_session, prompt=prompt, options=options)
+    app = TuiAgentApp(engine.open, start=start, behaviour=behaviour)
+    # What is loaded stays, and imports leave no garbage: nothing here is worth a collection.
     gc.freeze()
     code = asyncio.run(_shown(app, leaves_on))
     engine.stop_now()
+    if app.failure is not None:
+        raise app.failure
+    if code == 0 and app.left_session is not None:
+        sys.stdout.write(f"To go on with this session: tui-agent --resume {app.left_session}\n")
     return 0 if code is None else code
 
 

@@ -10,14 +10,20 @@ from tui_agent.ui.ticker import Ticker
 from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tui_agent.workspace.api import SessionOptions
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What is shown first: an earlier session, a new one with a prompt, or a new empty one."""
+    """What is shown first: an earlier session, a new one with a prompt, or a new empty one.
+
+    `named_session` gives the id of an earlier session that is only known once the workspace is
+    open; without that session there is nothing to show."""
 
     session_id: str | None = None
+    named_session: Callable[[], str] | None = None
     prompt: str | None = None
     options: SessionOptions | None = None
 

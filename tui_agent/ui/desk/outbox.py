@@ -36,7 +36,8 @@ class Outbox:
         shown_id = self._around.state.shown_id
         self._prompts.append(Prompt(shown_id, text, after_turn))
         if shown_id is None:
-            self._around.screen.say("Sent as soon as the session is open")
+            self._around.screen.has_early_prompts = True
+            self._around.screen.redraw()
         else:
             self.send()
 

@@ -57,6 +57,8 @@ class WorkspaceScreen(Screen[None]):
         self._tab = Pane.CONVERSATION
         self.note = ""
         """A short note in place of the waiting line."""
+        self.has_early_prompts = False
+        """Whether something was sent before the first session is open."""
         self.contents: Contents | None = None
         """What the panes show, once the workspace is open."""
         self.header = LineBar(id="header")
@@ -229,7 +231,10 @@ class WorkspaceScreen(Screen[None]):
         width = self.size.width
         self.header.set_lines(bars.header_line("", None, 0, self._marks, width))
         self.tabs.set_lines(self.tab_line({}))
-        self.status.set_lines(bars.status_line(line(self.note or "starting …").left, None, width))
+        starting = (
+            "starting … · then what you sent goes" if self.has_early_prompts else "starting …"
+        )
+        self.status.set_lines(bars.status_line(line(self.note or starting).left, None, width))
         self.set_above(bars.completion_lines(completions(self.composer.text), width))
 
     def tab_line(self, counts: Mapping[Pane, int]) -> Line:
