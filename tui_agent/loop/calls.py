@@ -15,7 +15,7 @@ from tui_agent.loop.early import note_read, result_of
 from tui_agent.loop.invoking import error_result, invoke
 from tui_agent.loop.review import CheckedCall, check, digest_of
 from tui_agent.loop.settling import unknown
-from tui_agent.loop.told import result_event
+from tui_agent.loop.told import result_event, todo_event
 from tui_agent.loop.turn import EarlyCall, Turn, to_its_end
 from tui_agent.tools.base import ChildPaused, ToolError
 from tui_agent.vocabulary.blocks import ContentPart, Outcome, TextBlock, ToolResult
@@ -155,3 +155,5 @@ async def _record_outcome(turn: Turn, run: ToolRun, result: ToolResult) -> None:
     )
     if is_first:
         turn.emit(result_event(ended))
+        if (todo := todo_event(ended)) is not None:
+            turn.emit(todo)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from tui_agent.tools.todo import TODOS
 from tui_agent.vocabulary.blocks import Outcome, text_of
 from tui_agent.vocabulary.decisions import PendingItem, PendingKind
 from tui_agent.vocabulary.events import (
     ApprovalResolved,
     Event,
     QuestionResolved,
+    TodoChanged,
     ToolResultEvent,
 )
 from tui_agent.vocabulary.records import ToolRun
@@ -24,6 +28,14 @@ def result_event(run: ToolRun) -> Event:
         details=run.details,
         duration=None if started is None or run.ended is None else run.ended - started,
     )
+
+
+def todo_event(run: ToolRun) -> Event | None:
+    """The event that the todo list is another one, when this result holds a list."""
+    items = run.details.get("items")
+    if run.details.get("kind") != TODOS or not isinstance(items, list | tuple):
+        return None
+    return TodoChanged(items=tuple(item for item in items if isinstance(item, Mapping)))
 
 
 def resolved_event(item: PendingItem, choice: str | None, comment: str | None) -> Event:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tui_agent.vocabulary.blocks import JsonObject
     from tui_agent.vocabulary.decisions import Decision, Grant, PendingItem
     from tui_agent.vocabulary.events import Event
+    from tui_agent.vocabulary.inspection import InspectedRequest
     from tui_agent.vocabulary.messages import Message
     from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary
     from tui_agent.vocabulary.states import Mode
@@ -259,6 +260,10 @@ class Bridge:
     async def remove_grant(self, grant_id: int) -> Grant:
         """See `WorkspaceApi`."""
         return await self._ask(self._api.remove_grant(grant_id))
+
+    async def requests(self, session_id: str, prompt: str = "") -> tuple[InspectedRequest, ...]:
+        """See `WorkspaceApi`."""
+        return await self._ask(self._api.requests(session_id, prompt))
 
     async def models(self) -> tuple[OfferedModel, ...]:
         """See `WorkspaceApi`."""

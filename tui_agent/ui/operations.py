@@ -14,8 +14,9 @@ from tui_agent.ui.projection.session import SessionView
 from tui_agent.ui.state import WorkspaceState
 from tui_agent.vocabulary.agents import ModelChoice
 from tui_agent.vocabulary.blocks import JsonObject
-from tui_agent.vocabulary.decisions import Decision, PendingItem
+from tui_agent.vocabulary.decisions import Decision, Grant, PendingItem
 from tui_agent.vocabulary.errors import UserError
+from tui_agent.vocabulary.inspection import InspectedRequest
 from tui_agent.vocabulary.states import Mode
 from tui_agent.workspace.api import Check, OfferedModel, SessionOptions
 
@@ -120,6 +121,10 @@ class Operations:
         """End the foreground turn."""
         await self.bridge.interrupt(session_id)
 
+    async def retry_now(self, session_id: str) -> None:
+        """End the wait before a failed model call is tried again."""
+        await self.bridge.retry_now(session_id)
+
     async def decide(self, item: PendingItem, decision: Decision) -> str:
         """Answer an item; why it could not be answered, or nothing."""
         try:
@@ -172,6 +177,18 @@ class Operations:
         if values != view.view:
             view.view = values
             await self.bridge.save_view(view.id, values)
+
+    async def grants(self) -> tuple[Grant, ...]:
+        """What was allowed for a session of this folder, or for all of them."""
+        return await self.bridge.list_grants()
+
+    async def take_back(self, grant_id: int) -> None:
+        """Ask again where a standing permission was given."""
+        await self.bridge.remove_grant(grant_id)
+
+    async def requests(self, session_id: str, prompt: str) -> tuple[InspectedRequest, ...]:
+        """The request that `prompt` would cause, then those that were sent last."""
+        return await self.bridge.requests(session_id, prompt)
 
     async def models(self) -> tuple[OfferedModel, ...]:
         """What can be picked."""

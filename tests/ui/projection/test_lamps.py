@@ -107,7 +107,8 @@ def test_a_loaded_session_lights_what_the_store_says() -> None:
 
 def what(lit: Lamps, asked: str | None = None, running: str = "", now: float = START) -> str:
     found = waiting_for(lit, asked=asked, asked_since=START, running=running, now=now)
-    return f"{found.text} | {found.key} {found.key_does}"
+    keys = ", ".join(f"{key} {does}" for key, does in found.keys)
+    return f"{found.text} | {keys}"
 
 
 def test_the_waiting_line_names_what_and_the_key_that_changes_it() -> None:
@@ -123,7 +124,7 @@ def test_the_waiting_line_names_what_and_the_key_that_changes_it() -> None:
     assert what(lamps(tool), running="Bash make") == "running Bash make | Esc interrupt"
     assert what(lamps(tool), asked="Edit a.py") == "waiting for you: Edit a.py | F2 decide"
     assert what(lamps(action)) == "waiting for you: a queued message | Ctrl+R go on"
-    assert what(lamps(retry), now=START + 3) == "Busy · trying again in 5 s | Esc interrupt"
+    assert what(lamps(retry), now=START + 3) == "Busy · trying again in 5 s | Ctrl+T tries now, Esc interrupt"
 
 
 def test_an_attempt_says_which_of_how_many_it_is() -> None:
@@ -136,7 +137,7 @@ def test_an_attempt_says_which_of_how_many_it_is() -> None:
         error_class="x",
         time=START,
     )
-    text = "Busy · trying again in 8 s, attempt 3 of 10 | Esc interrupt"
+    text = "Busy · trying again in 8 s, attempt 3 of 10 | Ctrl+T tries now, Esc interrupt"
     assert what(lamps(RUNNING, STARTED, retry)) == text
 
 

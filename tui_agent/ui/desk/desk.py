@@ -5,6 +5,7 @@ from __future__ import annotations
 from tui_agent.ui.arrangement import Pane
 from tui_agent.ui.desk.around import Around
 from tui_agent.ui.desk.choices import Choices
+from tui_agent.ui.desk.overviews import Overviews
 from tui_agent.ui.desk.pages import Pages
 from tui_agent.ui.desk.second_press import SecondPress
 from tui_agent.ui.desk.sessions import Sessions
@@ -18,6 +19,7 @@ class Desk:
     turns: Turns
     sessions: Sessions
     choices: Choices
+    overviews: Overviews
 
     def __init__(self, around: Around, second_press: SecondPress) -> None:
         self._around = around
@@ -26,6 +28,7 @@ class Desk:
         self.turns = Turns(around, second_press)
         self.sessions = Sessions(around, self.turns.outbox.send)
         self.choices = Choices(around)
+        self.overviews = Overviews(around)
 
     def go_to_sessions(self) -> None:
         """Focus the sessions pane, or open the switcher where it is hidden."""

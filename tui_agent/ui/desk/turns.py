@@ -43,6 +43,11 @@ class Turns:
             return
         self._around.stage.start(self._around.operations.interrupt(session.id))
 
+    def retry_now(self) -> None:
+        """End the wait before a failed model call is tried again."""
+        if (session := self._around.shown()) is not None:
+            self._around.stage.start(self._around.operations.retry_now(session.id))
+
     def compact(self, focus: str) -> None:
         """Summarise older messages."""
         if (session := self._around.shown()) is not None:

@@ -136,13 +136,13 @@ class Lamps:
 
 @dataclass(frozen=True, slots=True)
 class WaitingFor:
-    """A thing that is waited for: in words, since when, and the key that changes it."""
+    """A thing that is waited for: in words, since when, and the keys that change it."""
 
     text: str
     tone: Tone
     since: float | None = None
-    key: str = ""
-    key_does: str = ""
+    keys: tuple[tuple[str, str], ...] = ()
+    """Each with what it does."""
 
 
 def waiting_for(
@@ -151,22 +151,25 @@ def waiting_for(
     """What the session waits for. `asked` is the oldest open ask in words, `running` the oldest
     call that runs."""
     if asked is not None:
-        return WaitingFor(f"waiting for you: {asked}", Tone.WAITING, asked_since, "F2", "decide")
+        return WaitingFor(
+            f"waiting for you: {asked}", Tone.WAITING, asked_since, (("F2", "decide"),)
+        )
     if lamps.retry_at is not None:
         left = max(0, round(lamps.retry_at - now))
         text = f"{lamps.retry_why.rstrip('.')} · trying again in {left} s{lamps.retry_count}"
-        return WaitingFor(text, Tone.WAITING, None, "Esc", "interrupt")
+        keys = (("Ctrl+T", "tries now"), ("Esc", "interrupt"))
+        return WaitingFor(text, Tone.WAITING, None, keys)
     match lamps.phase:
         case Phase.REQUIRES_ACTION:
             text = f"waiting for you: {lamps.waiting_for or 'go on or send a message'}"
-            return WaitingFor(text, Tone.WAITING, lamps.phase_since, "Ctrl+R", "go on")
+            return WaitingFor(text, Tone.WAITING, lamps.phase_since, (("Ctrl+R", "go on"),))
         case Phase.RUNNING:
             return _running(lamps, running)
         case Phase.DRAINING:
             text = f"{plural(max(1, lamps.background_agents), 'agent')} in the background"
             return WaitingFor(text, Tone.RUNNING, lamps.phase_since)
         case Phase.IDLE:
-            return WaitingFor("ready", Tone.MUTED, None, "F1", "help")
+            return WaitingFor("ready", Tone.MUTED, None, (("F1", "help"),))
         case _:
             assert_never(lamps.phase)
 
@@ -176,10 +179,10 @@ def waiting_line(what: WaitingFor, now: float) -> tuple[Piece, ...]:
     pieces = [Piece(what.text, what.tone)]
     if what.since is not None:
         pieces.append(Piece(f" · {elapsed(now - what.since)}", Tone.MUTED))
-    if what.key:
+    for key, does in what.keys:
         pieces.append(Piece(" · ", Tone.MUTED))
-        pieces.append(Piece(what.key, Tone.ACCENT))
-        pieces.append(Piece(f" {what.key_does}", Tone.MUTED))
+        pieces.append(Piece(key, Tone.ACCENT))
+        pieces.append(Piece(f" {does}", Tone.MUTED))
     return tuple(pieces)
 
 
@@ -196,7 +199,7 @@ def _running(lamps: Lamps, running: str) -> WaitingFor:
             since = lamps.provider.since if writing else since
         case _:
             text = f"running {running}" if running else lamps.label.value
-    return WaitingFor(text, Tone.RUNNING, since, "Esc", "interrupt")
+    return WaitingFor(text, Tone.RUNNING, since, (("Esc", "interrupt"),))
 
 
 def _complete(reason: StopReason, time: float | None) -> Lamp:

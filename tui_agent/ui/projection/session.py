@@ -12,6 +12,7 @@ from tui_agent.ui.projection.agents import AgentTree
 from tui_agent.ui.projection.calls import CallBook
 from tui_agent.ui.projection.conversation import Conversation
 from tui_agent.ui.projection.lamps import Lamps
+from tui_agent.ui.projection.todo import TodoList
 from tui_agent.vocabulary.agents import ModelChoice
 from tui_agent.vocabulary.blocks import JsonObject, text_of
 from tui_agent.vocabulary.events import (
@@ -41,6 +42,7 @@ class SessionView:
         self.conversation = Conversation(self.calls)
         self.agents = AgentTree(snapshot.session.id)
         self.lamps = Lamps()
+        self.todo = TodoList()
         self.queue: tuple[QueuedMessage, ...] = ()
         self.sent: list[str] = []
         self.view: JsonObject = {}
@@ -117,6 +119,7 @@ class SessionView:
         if event.session_id != self.id:
             return
         self.lamps.apply(event)
+        self.todo.apply(event)
         call = self.calls.apply(event)
         if call is not None:
             self.conversation.show_call(call)
@@ -132,6 +135,7 @@ class SessionView:
         self.conversation.load(snapshot)
         self.agents.load(snapshot.children)
         self.lamps.load(snapshot)
+        self.todo.load(snapshot.tool_runs)
         self.queue = snapshot.queue
         self.view = snapshot.view
         self.draft = snapshot.draft

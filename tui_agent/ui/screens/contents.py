@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tui_agent.ui.arrangement import Pane
 from tui_agent.ui.commands import completions
-from tui_agent.ui.lines import Row, line
+from tui_agent.ui.lines import Line, Row, line
+from tui_agent.ui.marks import Marks
 from tui_agent.ui.panes import bars
 from tui_agent.ui.projection.activity import ActivityRows
 from tui_agent.ui.projection.agents import agent_rows
@@ -12,6 +13,7 @@ from tui_agent.ui.projection.inbox import title_of
 from tui_agent.ui.projection.lamps import waiting_for, waiting_line
 from tui_agent.ui.projection.session import SessionView
 from tui_agent.ui.projection.sessions import session_rows
+from tui_agent.ui.projection.todo import todo_line
 from tui_agent.ui.screens.workspace import WorkspaceScreen
 from tui_agent.ui.state import WorkspaceState
 from tui_agent.vocabulary.ids import Clock
@@ -90,4 +92,10 @@ class PaneContents:
         if found:
             screen.set_above(bars.completion_lines(found, screen.size.width))
         else:
-            screen.set_above(bars.queue_lines(session.queue, screen.marks) if session else ())
+            above = _above(session, screen.marks) if session is not None else ()
+            screen.set_above(above)
+
+
+def _above(session: SessionView, marks: Marks) -> tuple[Line, ...]:
+    """What is to be done, then what is queued."""
+    return (*todo_line(session.todo, marks), *bars.queue_lines(session.queue, marks))
