@@ -12,7 +12,7 @@ from tui_agent.text import cell_width, exact, truncate
 from tui_agent.ui.lamp import ThreeLamps
 from tui_agent.ui.lines import Line, Piece, Tone
 from tui_agent.ui.marks import Mark, Marks
-from tui_agent.ui.projection.words import money, plural, tokens
+from tui_agent.ui.projection.words import money, plural, spent
 
 if TYPE_CHECKING:
     from tui_agent.ui.commands import Command
@@ -62,10 +62,12 @@ def status_meters(session: SessionView | None) -> list[Piece]:
         share = round(100 * session.context_used / session.window)
         meters.append(Piece(f"ctx {share}%", Tone.WAITING if share >= 80 else Tone.MUTED))
     if session.usage.total:
-        meters.append(Piece(f"{tokens(session.usage.total)} tok", Tone.MUTED))
+        meters.append(Piece(spent(session.usage), Tone.MUTED))
     if session.cost is not None:
         meters.append(Piece(money(session.cost), Tone.MUTED))
     meters.append(Piece(session.model.model, Tone.MUTED))
+    if session.usage.cached_share:
+        meters.append(Piece(f"{session.usage.cached_share:.0%} cached", Tone.MUTED))
     return meters
 
 

@@ -146,6 +146,8 @@ class SessionView:
                 self.sent.append(text_of(message.blocks))
             if message.usage is not None:
                 self.context_used = message.usage.total
+                if message.usage.estimated:  # rows of turns do not say so
+                    self.usage = replace(self.usage, estimated=True)
 
     def _meters(self, event: Event) -> None:
         match event:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from tui_agent.vocabulary.states import DoneReason
+from tui_agent.vocabulary.usage import Usage
 
 if TYPE_CHECKING:
     from tui_agent.vocabulary.blocks import JsonObject
@@ -75,6 +76,11 @@ def tokens(count: int) -> str:
     if count < 999_500:
         return f"{count / 1000:.1f}k" if count < 10_000 else f"{round(count / 1000)}k"
     return f"{count / 1_000_000:.1f}M"
+
+
+def spent(usage: Usage) -> str:
+    """`41k tok`; with a `~` where the provider left counts out and they are reckoned."""
+    return f"{'~' if usage.estimated else ''}{tokens(usage.total)} tok"
 
 
 def money(usd: float) -> str:

@@ -14,7 +14,7 @@ from tui_agent.ui.lines import Line, Piece, Tone, keys_line
 from tui_agent.ui.marks import Marks
 from tui_agent.ui.panes.conversation_pane import ConversationPane
 from tui_agent.ui.projection.session import SessionView
-from tui_agent.ui.projection.words import plural, tokens
+from tui_agent.ui.projection.words import plural, spent
 from tui_agent.ui.state import WorkspaceState
 from tui_agent.ui.transcript.view import TranscriptView
 from tui_agent.ui.widgets.line_bar import LineBar
@@ -86,7 +86,7 @@ class AgentScreen(Screen[None]):
         view = self._view
         facts = [view.record.agent, plural(len(view.calls), "tool call")]
         if view.usage.total:
-            facts.append(f"{tokens(view.usage.total)} tok")
+            facts.append(spent(view.usage))
         left = (Piece(f" {' · '.join(facts)}", Tone.STRONG), Piece(f"  {view.title}", Tone.MUTED))
         is_wide = self.size.width >= 100
         self._head.set_lines(
