@@ -1,5 +1,6 @@
 """Read shows a file as it is, in bounded pieces, and refuses what is not a text or an image."""
 
+import asyncio
 import base64
 import os
 import struct
@@ -197,3 +198,33 @@ async def test_other_encodings_are_decoded(shop: Workshop, codec: str) -> None:
     shop.put("a.txt", ("日本語のテキストです。これは試験です。\n" * 5).encode(codec))
     text = await shop.text("Read", file_path="a.txt")
     assert text.startswith("     1\t日本語のテキスト")
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("Read", {}),
+        ("Write", {"content": "x"}),
+        ("Edit", {"old_string": "x", "new_string": "y"}),
+        ("Grep", {"pattern": "x"}),
+        ("Glob", {"pattern": "*"}),
+    ],
+)
+async def test_a_path_that_is_too_long_only_with_its_folder_is_refused(
+    shop: Workshop, name: str, more: dict[str, str]
+) -> None:
+    field = "path" if name in ("Grep", "Glob") else "file_path"
+    error = await shop.failure(name, **{field: "x/" * 2040 + "a", **more})
+    assert error.code == "name_too_long"
+    assert list(shop.folder.iterdir()) == []
+
+
+async def test_a_file_that_grows_is_read_as_far_as_it_was(shop: Workshop) -> None:
+    path = shop.put("a.log", "line\n" * 3_000_000)
+    with path.open("a") as file:
+        found = asyncio.create_task(shop.text("Read", file_path="a.log", offset=2_999_999))
+        while not found.done():
+            file.write("more\n")
+            file.flush()
+            await asyncio.sleep(0.001)
+    assert (await found).startswith("2999999\tline\n3000000\tline")

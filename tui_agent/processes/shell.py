@@ -196,7 +196,8 @@ class _Run:
             ends.append(errors_writing)
         try:
             process = await asyncio.create_subprocess_exec(
-                *arguments,
+                # as bytes: a locale of ASCII must not refuse a command that has other characters
+                *(word.encode("utf-8", "surrogateescape") for word in arguments),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=ends[0],
                 stderr=ends[-1],

@@ -91,11 +91,11 @@ def _matching(folder: Path, listing: bytes, patterns: list[FilePattern]) -> list
     """Absolute names; plain strings, as there may be hundreds of thousands."""
     start = os.path.join(folder, "")
     found = []
-    for name in os.fsdecode(listing).split("\0"):
-        relative = name.removeprefix("./")
-        parts = relative.split("/")
+    for raw in listing.split(b"\0"):
+        relative = raw.removeprefix(b"./")
+        parts = relative.decode("utf-8", "surrogateescape").split("/")
         if relative and any(matches(pattern.segments, parts) for pattern in patterns):
-            found.append(start + relative)
+            found.append(start + os.fsdecode(relative))
     return found
 
 

@@ -30,6 +30,8 @@ def resolve(folder: Path, text: str) -> Path:
                 FileErrorCode.LOOP, f"{plain(text)} is a link that leads back to itself."
             ) from None
     path = Path(os.path.realpath(lexical))
+    if len(os.fsencode(path)) >= _PATH_BYTES:
+        raise _too_long()  # what is made there could never be opened by its path again
     if _is_special(lexical):
         # such as /dev/stdin on a pipe: the kernel finds it, but it has no path
         raise FileError(FileErrorCode.NOT_REGULAR_FILE, f"{plain(text)} is not a regular file.")
@@ -86,19 +88,26 @@ def _checked(text: str) -> str:
     if "\0" in text:
         raise FileError(FileErrorCode.INVALID_PATH, "The path contains a NUL character.")
     try:
-        encoded = os.fsencode(text)
+        encoded = text.encode("utf-8")
     except UnicodeEncodeError:
         raise FileError(
             FileErrorCode.INVALID_PATH, "The path contains half of a character (a lone surrogate)."
         ) from None
     if len(encoded) > _PATH_BYTES or any(len(name) > _NAME_BYTES for name in encoded.split(b"/")):
-        raise FileError(
-            FileErrorCode.NAME_TOO_LONG,
-            f"The path is too long: a name may have {_NAME_BYTES} bytes, a path {_PATH_BYTES}.",
-        )
+        raise _too_long()
+    # as the functions of `os` take it, which depends on the locale; `plain` makes text of it again
+    text = os.fsdecode(encoded)
     if text == "~" or text.startswith("~/"):
         return os.path.expanduser(text)
     return text
+
+
+def _too_long() -> FileError:
+    return FileError(
+        FileErrorCode.NAME_TOO_LONG,
+        f"The path is too long: a name may have {_NAME_BYTES} bytes, a path {_PATH_BYTES} from the"
+        " root.",
+    )
 
 
 def _is_special(lexical: Path) -> bool:

@@ -130,7 +130,8 @@ class Searcher:
 
     async def _run_own(self, request: Mapping[str, object], folder: Path, most: int) -> Found:
         package = Path(__file__).resolve().parents[2]
-        arguments = [sys.executable, "-I", "-c", _OWN, os.fspath(package), json.dumps(request)]
+        python = [sys.executable, "-I", "-X", "utf8"]
+        arguments = [*python, "-c", _OWN, os.fspath(package), json.dumps(request)]
         return await self._run(arguments, folder, most)
 
     async def _run(self, arguments: Sequence[str], folder: Path, most: int) -> Found:
