@@ -126,6 +126,16 @@ async def test_a_broken_settings_file_is_one_line_with_its_place(
     assert f"{file}:2:8: not valid TOML" in (await command("models")).one_line
 
 
+async def test_a_rule_in_settings_that_is_none_is_named_with_its_file(command: Command) -> None:
+    file = Path(os.environ["TUI_AGENT_HOME"]) / "settings.toml"
+    file.parent.mkdir()
+    file.write_text('[permissions]\nask = ["Edit(src/**)"]\n')
+    done = await command("run", "x", "--provider", "demo")
+    assert done.code == 1
+    assert f"{file}: permissions.ask: 'Edit(src/**)' is a pattern" in done.one_line
+    assert "permissions.ask" in (await command("doctor")).out
+
+
 async def test_a_project_that_wants_more_is_told_on_standard_error(command: Command) -> None:
     (command.folder / ".tui-agent").mkdir()
     (command.folder / ".tui-agent" / "settings.toml").write_text('model.id = "evil"\n')

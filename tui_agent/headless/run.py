@@ -107,7 +107,7 @@ async def follow(
 async def pending_below(workspace: WorkspaceApi, session_id: str) -> tuple[PendingItem, ...]:
     """The open items of a session and its subagents, oldest first."""
     items = await workspace.pending()
-    return tuple(item for item in items if session_id in (item.session_id, *item.agent_path))
+    return tuple(item for item in items if item.is_below(session_id))
 
 
 class _Run:

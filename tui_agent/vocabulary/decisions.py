@@ -114,6 +114,10 @@ class PendingItem:
     agent: str = "main"
     details: JsonObject = field(default_factory=dict)
 
+    def is_below(self, session_id: str) -> bool:
+        """Whether that session, or a subagent that works for it, waits for this."""
+        return session_id in (self.session_id, *self.agent_path)
+
 
 @dataclass(frozen=True, slots=True)
 class Grant:

@@ -105,7 +105,7 @@ class Recovery:
 
     async def _pause_reason(self, session: SessionRecord) -> DoneReason:
         items = await self.store.pending(root_id=session.root_id)
-        mine = [item for item in items if session.id in item.agent_path]
+        mine = [item for item in items if item.is_below(session.id)]
         if mine and all(item.kind is PendingKind.QUESTION for item in mine):
             return DoneReason.PENDING_QUESTION
         return DoneReason.PENDING_APPROVAL

@@ -17,7 +17,7 @@ async def resting_reason(store: Store, session_id: str) -> str:
     """What only a person can do for this session, in words; empty when it is idle."""
     record = await store.session(session_id)
     items = await store.pending(root_id=record.root_id)
-    mine = [item for item in items if session_id in item.agent_path]
+    mine = [item for item in items if item.is_below(session_id)]
     if mine:
         return "your answer" if mine[0].kind is PendingKind.QUESTION else "your decision"
     if await store.open_batch(session_id) is not None:

@@ -71,7 +71,7 @@ async def _phase(
     if not is_ours:
         asks = await store.pending(root_id=record.root_id)
         last = await store.last_turn(record.id)
-        has_asks = any(record.id in item.agent_path for item in asks)
+        has_asks = any(item.is_below(record.id) for item in asks)
         if last is not None and last.reason is None and not has_asks:
             return Phase.RUNNING, ""
     return (Phase.REQUIRES_ACTION if waiting_for else Phase.IDLE), waiting_for

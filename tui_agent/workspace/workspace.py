@@ -1,66 +1,53 @@
 """The workspace: open sessions of a folder behind one face.
 
-Implements `WorkspaceApi`. Sessions are opened when they are first used: their tree is owned by this
-process from then on, and recovered once if a process left it behind. Everything that is shared
-between sessions (store, models, tools, rules, locks) is made here and nowhere else.
+Implements `WorkspaceApi`; what needs no open session is in `listing.py` and `keeping.py`. Sessions
+are opened when they are first used: their tree is owned by this process from then on, and recovered
+once if a process left it behind. Everything that is shared between sessions (store, models, tools,
+rules, locks) is made here and in `shared.py` and nowhere else.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from tui_agent.gate.judge import check_mode
 from tui_agent.loop.told import resolved_event
 from tui_agent.loop.turn import StopKind, Turn, TurnServices
 from tui_agent.processes.environment import child_environment
 from tui_agent.providers.retry import DEFAULT_POLICY
-from tui_agent.rules.syntax import Rule, parse_rule, parse_rules
+from tui_agent.rules.syntax import Rule, RuleSet, parse_rule
+from tui_agent.settings import LoadedSettings
 from tui_agent.store import Store
-from tui_agent.text import prose, truncate
 from tui_agent.tools.base import Spawner
 from tui_agent.tools.locks import PathLocks
-from tui_agent.tools.registry import ToolRegistry, default_tools
-from tui_agent.vocabulary.agents import Limits, ModelChoice
-from tui_agent.vocabulary.blocks import JsonObject
-from tui_agent.vocabulary.decisions import Decision, Grant, PendingItem
+from tui_agent.vocabulary.decisions import Decision, PendingItem
 from tui_agent.vocabulary.errors import (
     ConflictError,
-    NotFoundError,
     StoreError,
-    UsageError,
     UserError,
 )
-from tui_agent.vocabulary.events import Event, ModeChanged, QueuedMessage
-from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock, new_id
+from tui_agent.vocabulary.events import QueuedMessage
+from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock
 from tui_agent.vocabulary.inspection import InspectedRequest
-from tui_agent.vocabulary.messages import Message
-from tui_agent.vocabulary.records import SearchHit, SessionRecord, SessionSnapshot, SessionSummary
-from tui_agent.vocabulary.states import LoopState, Mode, Phase, Trigger
-from tui_agent.vocabulary.usage import Usage
+from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot
+from tui_agent.vocabulary.states import LoopState, Phase, Trigger
 from tui_agent.workspace.agents import MAIN, find_agent
 from tui_agent.workspace.api import (
     Check,
     DecideResult,
-    Match,
     OfferedModel,
-    SessionOptions,
-    SessionUsage,
 )
-from tui_agent.workspace.bus import BusSubscription, EventBus
+from tui_agent.workspace.bus import BusSubscription
 from tui_agent.workspace.config import (
-    HEADLESS_MAX_TURNS,
-    WORKSPACE_MAX_TURNS,
     WorkspaceConfig,
 )
 from tui_agent.workspace.deciding import Deciding
 from tui_agent.workspace.inspecting import SentRequests, next_one
+from tui_agent.workspace.keeping import Keeping
 from tui_agent.workspace.ledgers import rebuilt_ledger
-from tui_agent.workspace.models import ModelBroker
+from tui_agent.workspace.listing import Listing
 from tui_agent.workspace.recovery import Recovery
 from tui_agent.workspace.resting import agent_path
 from tui_agent.workspace.runner import SessionRunner
@@ -71,31 +58,18 @@ from tui_agent.workspace.watching import Watch
 
 log = logging.getLogger(__name__)
 
-HITS_OF_EACH = 3
-"""Messages that a search shows of one session."""
-LONGEST_TITLE = 200
 OPEN_ELSEWHERE = "the session is open in another window: go on there, or close it first"
 PREPARE_AFTER_SECONDS = 0.3
 """How long the first screen has for itself before heavy imports begin beside it."""
 
 
-class Workspace:
+class Workspace(Listing, Keeping):
     """The engine behind a folder. Made by `open`, ended by `close`."""
 
     def __init__(self, config: WorkspaceConfig, store: Store, clock: Clock) -> None:
-        settings = config.loaded.settings
-        self._config = config
-        self.store = store
-        self.clock = clock
-        self.bus = EventBus(clock)
-        self._broker = ModelBroker(settings, config.environ, store)
-        self.tools = ToolRegistry(default_tools((store.path,)))
-        self._runners: dict[str, SessionRunner] = {}
+        super().__init__(config, store, clock)
         self._places: dict[str, asyncio.Semaphore] = {}
-        self._unsaved: dict[str, SessionRecord] = {}
-        self._opened: set[str] = set()
         self._opening = asyncio.Lock()
-        self._saving = asyncio.Lock()
         self._submitting: dict[str, asyncio.Lock] = {}
         self._is_closing = False
         self._preparing: asyncio.Task[None] | None = None
@@ -104,11 +78,7 @@ class Workspace:
             store=store,
             models=self._broker,
             tools=self.tools,
-            rules=parse_rules(
-                allow=settings.permissions.allow,
-                ask=settings.permissions.ask,
-                deny=settings.permissions.deny,
-            ),
+            rules=_rules_of(config.loaded),
             grants=self,
             steering=self,
             presence=self,
@@ -171,11 +141,6 @@ class Workspace:
     # --- facts ------------------------------------------------------------------------------------
 
     @property
-    def folder(self) -> str:
-        """The workspace folder, an absolute real path."""
-        return str(self._config.folder)
-
-    @property
     def is_attended(self) -> bool:
         """Whether somebody is there to decide."""
         return self._config.attended and not self._is_closing
@@ -184,105 +149,7 @@ class Workspace:
         """Every event from `after` (exclusive) on."""
         return self.bus.subscribe(after)
 
-    def publish(self, event: Event) -> None:
-        """Put an event on the bus."""
-        self._watch.note(event)
-        self.bus.publish(event)
-
     # --- sessions ---------------------------------------------------------------------------------
-
-    async def create_session(self, options: SessionOptions | None = None) -> SessionRecord:
-        """A new session, in memory until its first message."""
-        options = options or SessionOptions()
-        mode = options.mode or Mode.ASK
-        check_mode(mode)
-        agent = find_agent(options.agent)
-        if agent is None:
-            raise NotFoundError(f"there is no agent {options.agent!r}")
-        parse_rules(allow=options.rules.allow, ask=options.rules.ask, deny=options.rules.deny)
-        now = self.clock.wall()
-        session_id = new_id("ses")
-        record = SessionRecord(
-            id=session_id,
-            root_id=session_id,
-            folder=self.folder,
-            model=options.model or self._broker.default_choice(),
-            created=now,
-            updated=now,
-            agent=agent.name,
-            mode=mode,
-            extra_folders=options.extra_folders,
-            system_prompt=options.system_prompt,
-            append_system_prompt=options.append_system_prompt,
-            limits=options.limits or self._default_limits(),
-            rules=options.rules,
-        )
-        self._unsaved[record.id] = record
-        return record
-
-    async def fork_session(self, session_id: str) -> SessionRecord:
-        """A copy of the history up to the last closed batch."""
-        original = await self.store.session(session_id)
-        now = self.clock.wall()
-        forked = new_id("ses")
-        record = replace(
-            original,
-            id=forked,
-            root_id=forked,
-            parent_id=None,
-            parent_tool_use_id=None,
-            forked_from=session_id,
-            title=f"{original.title} (fork)" if original.title else "",
-            created=now,
-            updated=now,
-        )
-        return await self.store.fork(session_id, record)
-
-    async def sessions(
-        self, *, everywhere: bool = False, search: str = "", limit: int = 200
-    ) -> tuple[SessionSummary, ...]:
-        """Root sessions, newest first, with their live state."""
-        folder = None if everywhere else self.folder
-        rows = await self.store.summaries(folder=folder, search=search, limit=limit)
-        return tuple([await self._with_live_phase(row) for row in rows])
-
-    async def search(
-        self, text: str, *, everywhere: bool = False, limit: int = 200
-    ) -> tuple[Match, ...]:
-        """Sessions that hold `text`, newest first, each with its best messages."""
-        found = await self.sessions(everywhere=everywhere, search=text, limit=limit)
-        hits = await self.store.search(
-            text,
-            root_ids=tuple(session.id for session in found),
-            each=HITS_OF_EACH,
-            limit=limit * HITS_OF_EACH,
-        )
-        of_root: dict[str, list[SearchHit]] = {}
-        for hit in hits:
-            of_root.setdefault(hit.root_id, []).append(hit)
-        return tuple(Match(session, tuple(of_root.get(session.id, ()))) for session in found)
-
-    async def titles(self, session_ids: Iterable[str]) -> dict[str, str]:
-        """The titles of stored sessions by id."""
-        wanted = tuple(dict.fromkeys(session_ids))
-        rows = await self.store.summaries(ids=wanted, limit=len(wanted))
-        return {row.id: row.title for row in rows}
-
-    async def usage(self, session_id: str) -> SessionUsage:
-        """Tokens of a session and of what works for it."""
-        if session_id in self._unsaved:
-            return SessionUsage(Usage(), Usage())
-        return SessionUsage(*await self.store.usage_below(session_id))
-
-    async def latest_session(self) -> str | None:
-        """The session of this folder that was used last."""
-        return await self.store.latest_session(self.folder)
-
-    async def resolve_id(self, prefix_or_id: str) -> str:
-        """The whole id for a unique beginning of one. Raises `NotFoundError`."""
-        if prefix_or_id in self._unsaved:
-            return prefix_or_id
-        return await self.store.resolve_id(prefix_or_id)
 
     async def snapshot(self, session_id: str, *, last: int = 200) -> SessionSnapshot:
         """A session as it is now."""
@@ -298,21 +165,6 @@ class Workspace:
             runners=self._runners,
             owned=self._opened,
         )
-
-    async def messages_before(
-        self, session_id: str, seq: int, limit: int = 200
-    ) -> tuple[Message, ...]:
-        """Older messages, oldest first."""
-        if session_id in self._unsaved:
-            return ()
-        return await self.store.messages(session_id, before=seq, limit=limit)
-
-    async def rename(self, session_id: str, title: str) -> None:
-        """Give the session a title; one bounded line is made of it."""
-        line = truncate(" ".join(prose(title).split()), LONGEST_TITLE)
-        if not line:
-            raise UsageError("the title is empty: say how the session is to be called")
-        await self._change(session_id, title=line)
 
     async def delete(self, session_id: str) -> None:
         """Delete a session with its subagents."""
@@ -401,46 +253,11 @@ class Workspace:
         runner = await self._owned(session_id)
         await runner.compact(focus)
 
-    async def set_mode(self, session_id: str, mode: Mode) -> None:
-        """Change the permission mode, of a session's subagents too: they have no wider rights."""
-        check_mode(mode)
-        record = await self._change(session_id, mode=mode)
-        if record is None:
-            alone = (session_id,)
-            self.publish(ModeChanged(mode=mode, session_id=session_id, agent_path=alone))
-            return
-        for session in await self.store.tree(record.root_id):
-            path = await agent_path(self.store, session)
-            if session_id in path:
-                await self.store.update_session(session.id, mode=mode)
-                self.publish(ModeChanged(mode=mode, session_id=session.id, agent_path=path))
-
-    async def set_model(self, session_id: str, model: ModelChoice) -> None:
-        """Change the model. Raises `UserError` when it cannot be used."""
-        self._broker.client(model)
-        await self._change(session_id, model=model)
-
     async def edit_queue(self, session_id: str, message_ids: tuple[str, ...]) -> None:
         """Keep exactly these queued messages, in this order."""
         runner = await self._owned(session_id)
         await self.store.set_queue(session_id, message_ids)
         await runner.queue_changed()
-
-    async def save_draft(self, session_id: str, text: str) -> None:
-        """Keep what is typed but not sent."""
-        await self.store.save_draft(session_id, text)
-
-    async def save_view(self, session_id: str, view: JsonObject) -> None:
-        """Keep where the person was."""
-        await self.store.save_view(session_id, view)
-
-    async def list_grants(self, *, everywhere: bool = False) -> tuple[Grant, ...]:
-        """What a person allowed from then on."""
-        return await self.store.all_grants(None if everywhere else self.folder)
-
-    async def remove_grant(self, grant_id: int) -> Grant:
-        """Take a standing permission back."""
-        return await self.store.remove_grant(grant_id)
 
     async def requests(self, session_id: str, prompt: str = "") -> tuple[InspectedRequest, ...]:
         """The request that `prompt` would cause now, then those that were sent last."""
@@ -586,34 +403,18 @@ class Workspace:
 
     # --- small things -----------------------------------------------------------------------------
 
-    async def _change(self, session_id: str, **changes: Any) -> SessionRecord | None:
-        """Change a session's row, or the record of one that is not stored yet (then `None`)."""
-        async with self._saving:  # a change must not miss the row that is being made of the record
-            unsaved = self._unsaved.get(session_id)
-            if unsaved is not None:
-                self._unsaved[session_id] = replace(unsaved, **changes)
-                return None
-        return await self.store.update_session(session_id, **changes)
-
-    def _default_limits(self) -> Limits:
-        limits = self._config.loaded.settings.limits
-        usual = WORKSPACE_MAX_TURNS if self._config.attended else HEADLESS_MAX_TURNS
-        return Limits(
-            max_turns=usual if limits.max_turns is None else limits.max_turns,
-            max_session_tokens=limits.max_session_tokens,
-            repeat_limit=limits.repeat_limit,
-        )
-
-    async def _with_live_phase(self, row: SessionSummary) -> SessionSummary:
-        """A turn without an end is cut, unless somebody has the session's lock: then it runs."""
-        runner = self._runners.get(row.id)
-        if runner is not None and (runner.is_busy or runner.phase is Phase.REQUIRES_ACTION):
-            return replace(row, phase=runner.phase)
-        if row.is_cut and not row.pending and row.id not in self._opened:
-            is_run = await self.store.is_owned(row.id)
-            return replace(row, phase=Phase.RUNNING) if is_run else row
-        return row
-
     def _is_busy(self, session_id: str) -> bool:
         runner = self._runners.get(session_id)
         return runner is not None and runner.is_busy
+
+
+def _rules_of(loaded: LoadedSettings) -> RuleSet:
+    """The rules of the settings. Raises `UserError` that names the file of one that is none."""
+    found: dict[str, tuple[Rule, ...]] = {}
+    for kind in ("allow", "ask", "deny"):
+        try:
+            found[kind] = tuple(map(parse_rule, getattr(loaded.settings.permissions, kind)))
+        except UserError as error:
+            where = loaded.sources.get(f"permissions.{kind}", "settings")
+            raise UserError(f"{where}: permissions.{kind}: {error}") from error
+    return RuleSet(**found)
