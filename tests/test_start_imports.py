@@ -13,6 +13,7 @@ from tui_agent.ui.startup import Behaviour, Start
 from tui_agent.vocabulary.errors import UserError
 
 HEAVY = ("anthropic", "openai", "pydantic", "aiosqlite", "sqlite3", "markdown_it", "pygments")
+HEAVY += ("tui_agent.vocabulary.events", "tui_agent.ui.live", "tui_agent.ui.desk.pages")
 
 async def open_engine():
     print(*sorted(name for name in HEAVY if name in sys.modules))

@@ -32,6 +32,7 @@ def make_app(
         ascii_only=ascii_only,
         guard=guard,
         typing_pause=typing_pause,
+        alone=0,
         clock=Clock(wall=lambda: START + 100, monotonic=lambda: 100.0),
         ticker=Ticker(),
         blinks=False,

@@ -152,7 +152,6 @@ class TuiAgentApp(App[int]):
         self.ticker.listen(self._tick)
         if self.behaviour.ticker is None:
             self.ticker.attach(self)
-        # the engine's imports would compete with the first paint for the interpreter
         self.call_after_refresh(lambda: self.start(self._open()))
 
     @property
@@ -328,6 +327,8 @@ class TuiAgentApp(App[int]):
             self._say(str(error), True)
 
     async def _open(self) -> None:
+        # the engine's imports would compete with the first paint and the first keys
+        await asyncio.sleep(self.behaviour.alone)
         try:
             self._bridge = await self._bridge_factory()
             await self._show_first(self._bridge)

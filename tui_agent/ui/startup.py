@@ -31,12 +31,14 @@ class Start:
 @dataclass(frozen=True, slots=True)
 class Behaviour:
     """Times, marks and theme. `typing_pause` and `guard` are seconds; `ticker` of `None` makes one
-    that the application drives itself."""
+    that the application drives itself. `alone` is how many seconds the first screen has for itself
+    before the engine is loaded beside it, which would slow down the first keys."""
 
     theme: str = "tui-agent-dark"
     ascii_only: bool = False
     guard: float = GUARD_SECONDS
     typing_pause: float = GUARD_SECONDS
+    alone: float = 0.1
     clock: Clock = field(default=SYSTEM_CLOCK)
     ticker: Ticker | None = None
     blinks: bool = True
