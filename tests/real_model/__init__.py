@@ -1,0 +1,1 @@
+"""The whole program on a real model: llama.cpp on loopback, both wires, nothing scripted."""
