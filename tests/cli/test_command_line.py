@@ -90,6 +90,10 @@ async def test_version_and_help(command: Command) -> None:
         ([], 2, "needs a terminal: use tui-agent run"),
         (["hello", "there"], 2, "unexpected extra argument (there)"),
         (["--", "run"], 2, "needs a terminal"),
+        (["sesions", "list"], 2, "did you mean sessions?"),
+        (["--provider", "demo", "doctr"], 2, "did you mean doctor?"),
+        (["--", "doctr"], 2, "needs a terminal"),
+        (["fix the sessions"], 2, "needs a terminal"),
     ],
 )
 async def test_bad_input_is_one_line_that_says_what_to_do(

@@ -47,7 +47,20 @@ class Program(click.Group):
         before = args[: len(args) - len(words)]
         if words and words[0] in self.commands and "--" not in before:
             return [words[0], *before, *words[1:]]
+        if words and "--" not in args:
+            self._refuse_mistyped(words[0])
         return [DEFAULT_COMMAND, *args]
+
+    def _refuse_mistyped(self, word: str) -> None:
+        """A word that is nearly a command is not sent to a model as a prompt."""
+        from difflib import get_close_matches
+
+        names = [name for name in self.commands if name != DEFAULT_COMMAND]
+        if near := get_close_matches(word, names, n=1, cutoff=0.8):
+            raise UsageError(
+                f"there is no command {word!r}: did you mean {near[0]}? "
+                f"To send it as a prompt, type tui-agent -- {word}"
+            )
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the options of the default command too: they are the program's own."""
