@@ -8,14 +8,16 @@ import pytest
 
 from tests.scripted.plugin import StartScripted
 from tests.scripted.request import ParsedRequest
-from tests.scripted.script import Answer, Call, Fail, Hold, Reply, Say, by_prompt
+from tests.scripted.script import Answer, Call, Fail, Hold, Reply, Say, Usage, by_prompt
 from tests.workspace.kit import PLAIN_NO, Place, bash, no_because
+from tui_agent.vocabulary.agents import Limits
 from tui_agent.vocabulary.blocks import Outcome
 from tui_agent.vocabulary.events import (
     AgentFinished,
     AgentStarted,
     ApprovalPending,
     DoneEvent,
+    LoopBudgetExceeded,
     LoopPendingApproval,
     ModeChanged,
     ProviderComplete,
@@ -410,3 +412,35 @@ async def test_an_agent_nobody_knows_is_an_error_that_names_the_agents(
         await desk.rest(session)
         assert server.requests[1].latest_results[0].is_error
         assert (await desk.snapshot(session)).children == ()
+
+
+async def test_the_token_limit_counts_the_tree_and_stops_both_in_it(
+    place: Place, scripted: StartScripted, wire: str
+) -> None:
+    """A subagent draws on what its parent has left; neither is more than one response over."""
+    server = await scripted(
+        by_prompt(
+            {
+                "one helper": [
+                    Reply([task("the child"), Usage(400, 100)]),
+                    Reply([Say("never")]),
+                ],
+                "the child": [
+                    Reply([Say("Half."), Call("Glob", {"pattern": "*"}), Usage(400, 100)]),
+                    Reply([Say("never")]),
+                ],
+            }
+        )
+    )
+    place.speak(server, wire)
+    async with place.opened() as desk:
+        session = await desk.begin("one helper", limits=Limits(max_session_tokens=900))
+        done = await desk.rest(session)
+        assert done.reason is DoneReason.BUDGET_EXCEEDED
+        assert len(server.requests) == 2
+        (child,) = desk.trace.all(AgentFinished)
+        assert child.reason is DoneReason.BUDGET_EXCEEDED
+        ((_, text),) = await desk.results(session)
+        assert "Half." in text
+        told = [(e.spent, e.limit) for e in desk.trace.all(LoopBudgetExceeded)]
+        assert told == [(1_000, 900)] * 2
