@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from wcwidth import iter_graphemes
@@ -74,9 +75,7 @@ def wrap_runs(runs: Sequence[Run], width: int) -> list[Line]:
     text = "".join(run.text for run in runs)
     if cell_width(text) <= width:
         return [Line(tuple(runs))]
-    return [
-        Line(tuple(slice_runs(runs, start, end)), joint) for start, end, joint in _rows(text, width)
-    ]
+    return _cut(runs, _rows(text, width))
 
 
 def wrap_hard(runs: Sequence[Run], width: int) -> list[Line]:
@@ -85,12 +84,8 @@ def wrap_hard(runs: Sequence[Run], width: int) -> list[Line]:
     text = "".join(run.text for run in runs)
     if cell_width(text) <= width:
         return [Line(tuple(runs))]
-    rows = []
-    start, joint = 0, "\n"
-    for end in _hard_ends(text, 0, len(text), width, width):
-        rows.append(Line(tuple(slice_runs(runs, start, end)), joint))
-        start, joint = end, ""
-    return rows
+    ends = _hard_ends(text, 0, len(text), width, width)
+    return _cut(runs, ((start, end, "" if start else "\n") for start, end in pairwise((0, *ends))))
 
 
 def slice_runs(runs: Iterable[Run], start: int, end: int) -> list[Run]:
@@ -108,6 +103,27 @@ def slice_runs(runs: Iterable[Run], start: int, end: int) -> list[Run]:
         if at >= end:
             break
     return taken
+
+
+def _cut(runs: Sequence[Run], rows: Iterable[tuple[int, int, str]]) -> list[Line]:
+    """The rows as lines. Rows follow one another, so each run is looked at once for every row that
+    it is in and never again: a long paragraph has as many runs as rows."""
+    lines: list[Line] = []
+    number = at = 0
+    for start, end, joint in rows:
+        taken: list[Run] = []
+        while number < len(runs) and at < end:
+            run = runs[number]
+            after = at + len(run.text)
+            if after > start:
+                whole = start <= at and after <= end
+                part = run.text[max(0, start - at) : end - at]
+                taken.append(run if whole else run._replace(text=part))
+            if after > end:
+                break  # the next row goes on with it
+            number, at = number + 1, after
+        lines.append(Line(tuple(taken), joint))
+    return lines
 
 
 def prefixed(
