@@ -11,6 +11,7 @@ from tests.context.history import HISTORIES, model, numbered, result, results, u
 from tests.loop.stories import unsendable
 from tui_agent.context.compaction import (
     SUMMARY_HEADING,
+    Cut,
     choose_cut,
     is_shorter,
     summary_request,
@@ -18,7 +19,7 @@ from tui_agent.context.compaction import (
 )
 from tui_agent.loop.validator import violations
 from tui_agent.vocabulary.agents import ModelFacts
-from tui_agent.vocabulary.blocks import TextBlock, text_of, tool_uses
+from tui_agent.vocabulary.blocks import TextBlock, ToolUseBlock, text_of, tool_uses
 from tui_agent.vocabulary.messages import Message, Origin
 
 SMALL = ModelFacts(window=400)
@@ -63,6 +64,51 @@ def test_the_task_survives_a_poor_summary() -> None:
     assert text.startswith(f"{SUMMARY_HEADING}\n\ngist\n\n")
     assert "build it" in text
     assert "in red" in text
+
+
+def again(cut: Cut, *later: Message) -> Cut:
+    """The cut that follows when the summary of `cut` and what came later is summarised too."""
+    summary = user(summary_text(cut, "Poor."), origin=Origin.SUMMARY)
+    return Cut(numbered(summary, *later), numbered(model("kept")))
+
+
+def todo(call_id: str, *items: tuple[str, str]) -> Message:
+    listed = [{"content": text, "status": status} for text, status in items]
+    return model(ToolUseBlock(call_id, "TodoWrite", {"todos": listed}))
+
+
+def test_first_and_latest_request_survive_a_second_summary() -> None:
+    first = Cut(numbered(user("the task"), model("x"), user("a\n\nb")), numbered(model("kept")))
+    text = summary_text(again(first, model("y")), "Poorer.")
+    assert text.count("the task") == 1
+    assert text.endswith("The latest request, word for word:\na\n\nb")
+    text = summary_text(again(first, user("newest")), "Poorer.")
+    assert "The first request, word for word:\nthe task\n\n" in text
+    assert text.endswith("The latest request, word for word:\nnewest")
+
+
+def test_the_open_todo_list_survives_two_summaries() -> None:
+    older = numbered(
+        user("the task"),
+        todo("a", ("old", "pending")),
+        results(result("a")),
+        todo("b", ("read", "completed"), ("write", "in_progress"), ("test", "pending")),
+        results(result("b")),
+        todo("c", ("never", "someday")),
+        results(replace(result("c"), is_error=True)),
+    )
+    first = Cut(older, numbered(model("kept")))
+    kept = "The todo list as it stands:\n- [x] read\n- [>] write\n- [ ] test"
+    assert summary_text(first, "Poor.").endswith(kept)
+    assert summary_text(again(first, user("more")), "Poorer.").endswith(kept)
+
+
+def test_a_list_that_is_done_or_kept_anyway_is_not_carried() -> None:
+    done = numbered(user("x"), todo("a", ("read", "completed")), results(result("a")))
+    assert "todo" not in summary_text(Cut(done, numbered(model("kept"))), "Poor.")
+    older = numbered(user("x"), todo("a", ("read", "pending")), results(result("a")))
+    newer = numbered(todo("b", ("write", "pending")), results(result("b")))
+    assert "todo" not in summary_text(Cut(older, newer), "Poor.")
 
 
 def test_a_summary_has_to_be_shorter_than_what_it_stands_for() -> None:

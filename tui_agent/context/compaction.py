@@ -1,17 +1,18 @@
 """Where to cut a history, what to ask for as its summary, and the message that replaces it.
 
 First form: one plain summary of everything before the cut, recent turns kept as they are. The cut
-never stands between a call and its answer. The summary carries the first request and the last
-prompt word for word, so that the task survives a poor summary.
+never stands between a call and its answer. The summary carries the first request, the last prompt
+and the open todo list word for word, so that the task survives a poor summary, and a second one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tui_agent.context.budget import compaction_threshold, message_tokens, text_tokens
 from tui_agent.providers.base import ModelRequest, RequestMessage
+from tui_agent.tools.names import TODO_WRITE
 from tui_agent.vocabulary.agents import ModelFacts
 from tui_agent.vocabulary.blocks import (
     ImageBlock,
@@ -32,6 +33,10 @@ KEPT_OF_ROOM = 0.5
 full again at once."""
 BODY_CHARACTERS = 2_000
 SUMMARY_HEADING = "[Summary of the earlier conversation]"
+_FIRST_REQUEST = "The first request, word for word:"
+_LATEST_REQUEST = "The latest request, word for word:"
+_TODO = "The todo list as it stands:"
+_BOXES = {"completed": "[x]", "in_progress": "[>]"}
 
 _SYSTEM = (
     "You summarise a working session between a person and a coding agent so that the agent can go "
@@ -97,17 +102,61 @@ def summary_request(cut: Cut, model: str, facts: ModelFacts, focus: str = "") ->
 def summary_text(cut: Cut, summary: str) -> str:
     """The text of the stored summary message."""
     parts = [SUMMARY_HEADING, summary.strip()]
-    prompts = [message for message in cut.older if message.origin is Origin.USER]
-    if prompts:
-        parts.append(f"The first request, word for word:\n{_clip(text_of(prompts[0].blocks))}")
-    if len(prompts) > 1 and not any(message.origin is Origin.USER for message in cut.kept):
-        parts.append(f"The latest request, word for word:\n{_clip(text_of(prompts[-1].blocks))}")
+    prompts = [_clip(text_of(each.blocks)) for each in cut.older if each.origin is Origin.USER]
+    first = _carried(cut, _FIRST_REQUEST) or next(iter(prompts), "")
+    latest = prompts[-1] if prompts else _carried(cut, _LATEST_REQUEST)
+    if first:
+        parts.append(f"{_FIRST_REQUEST}\n{first}")
+    is_asked_later = any(message.origin is Origin.USER for message in cut.kept)
+    if latest and latest != first and not is_asked_later:
+        parts.append(f"{_LATEST_REQUEST}\n{latest}")
+    if todo := _open_todo(cut):
+        parts.append(f"{_TODO}\n{todo}")
     return "\n\n".join(parts)
 
 
 def is_shorter(cut: Cut, text: str) -> bool:
     """Whether the summary takes less room than what it stands for."""
     return text_tokens(text) < sum(map(message_tokens, cut.older))
+
+
+def _carried(cut: Cut, heading: str) -> str:
+    """What an earlier summary, which begins the older part, has below `heading`."""
+    if not cut.older or cut.older[0].origin is not Origin.SUMMARY:
+        return ""
+    _, found, rest = text_of(cut.older[0].blocks).rpartition(f"\n\n{heading}\n")
+    ends = [at for other in (_LATEST_REQUEST, _TODO) if (at := rest.find(f"\n\n{other}\n")) >= 0]
+    return rest[: min(ends, default=len(rest))] if found else ""
+
+
+def _open_todo(cut: Cut) -> str:
+    """The list that the model keeps, if something is left to do and no newer one is kept."""
+    if any(call.name == TODO_WRITE for message in cut.kept for call in tool_uses(message.blocks)):
+        return ""
+    refused = {
+        block.tool_use_id
+        for message in cut.older
+        for block in message.blocks
+        if isinstance(block, ToolResultBlock) and block.is_error
+    }
+    written = [
+        call.input.get("todos")
+        for message in cut.older
+        for call in tool_uses(message.blocks)
+        if call.name == TODO_WRITE and call.id not in refused
+    ]
+    if not written:
+        return _carried(cut, _TODO)
+    listed = written[-1] if isinstance(written[-1], list | tuple) else ()
+    items = [item for item in listed if isinstance(item, Mapping)]
+    if all(item.get("status") == "completed" for item in items):
+        return ""
+    return "\n".join(map(_todo_line, items))
+
+
+def _todo_line(item: Mapping[str, object]) -> str:
+    box = _BOXES.get(str(item.get("status")), "[ ]")
+    return f"- {box} {' '.join(str(item.get('content')).split())}"
 
 
 def _as_text(message: Message) -> str:

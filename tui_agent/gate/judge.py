@@ -81,6 +81,8 @@ def _default(call: Call) -> Verdict:
         reason = "a subagent's own calls are judged one by one"
         return Verdict(Action.ALLOW, Source.DEFAULT, reason)
     if call.is_read_only:
+        if not call.subject.reads:
+            return Verdict(Action.ALLOW, Source.DEFAULT, "touches no files")
         if all(_is_inside(path, call.folders) for path in call.subject.reads):
             return Verdict(Action.ALLOW, Source.DEFAULT, "reads inside the workspace")
         return Verdict(Action.ASK, Source.DEFAULT, "reads outside the workspace")
