@@ -76,5 +76,7 @@ async def running(
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: app.state.shown is not None)
         yield app, pilot
+        if app._draft_timer is not None:
+            app._draft_timer.stop()  # or it could find the engine gone
         if app._bridge is not None:
             await app._bridge.close()

@@ -1,7 +1,8 @@
 """When an open item comes up as a dialog by itself.
 
 Only items of the session on screen do, one at a time, when nothing else is open and typing has
-rested. What a person closed without an answer stays closed until they open it from the inbox.
+rested, in a dialog too. What a person closed without an answer stays closed until they open it from
+the inbox.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Asker:
         self._put_aside: set[str] = set()
 
     def typed(self) -> None:
-        """A key went to the composer."""
+        """A key was pressed, wherever it went."""
         self._last_key = self._clock()
 
     def put_aside(self, item: PendingItem) -> None:

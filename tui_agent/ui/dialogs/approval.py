@@ -6,30 +6,39 @@ says why when it could not be taken; the dialog then stays.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable
 from enum import Enum
-from typing import assert_never
+from functools import partial
+from typing import ClassVar, assert_never
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, TextArea
 
-from tui_agent.text import exact, wrap
-from tui_agent.ui.dialogs.guarded import GUARD_SECONDS, ROOMY, GuardedDialog, room_for_body
+from tui_agent.text import cell_width, exact, truncate, wrap
+from tui_agent.ui.dialogs.editing import editable_text, edited_input, is_plain, text_field
+from tui_agent.ui.dialogs.field import AnswerField
+from tui_agent.ui.dialogs.guarded import GUARD_SECONDS, Decide, GuardedDialog, Proposal
 from tui_agent.ui.dialogs.previews import preview_lines
+from tui_agent.ui.dialogs.scopes import allows
+from tui_agent.ui.dialogs.sizes import ROOMY, fits, room_for_body, too_small
 from tui_agent.ui.lines import Line, Piece, Tone, keys_lines, line, note, wrapped
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
 from tui_agent.vocabulary.blocks import JsonObject
 from tui_agent.vocabulary.decisions import Choice, Decision, PendingItem, Scope
 
-Decide = Callable[[PendingItem, Decision], Awaitable[str]]
-"""Takes an answer; returns why it could not be taken, or an empty text."""
-
-
 LOW = 12
 """Rows of the screen below which who asks and where scrolls with the preview."""
+LEAST_BODY_ROWS = 2
+"""Rows of a longer request that must be in view for it to be judged."""
+
+
+WHAT_IS_EDITED = {
+    "command": "The command, as it will run.",
+    "content": "What the file will hold.",
+    "new_string": "What will stand in its place.",
+    None: "All of its input, as JSON.",
+}
 
 
 class Step(Enum):
@@ -44,6 +53,8 @@ class Step(Enum):
 class ApprovalDialog(GuardedDialog):
     """Allow, allow for longer, edit first, deny, deny and say why."""
 
+    OWN_KEYS: ClassVar[frozenset[str]] = frozenset("ysaenc")
+
     def __init__(
         self,
         item: PendingItem,
@@ -53,24 +64,22 @@ class ApprovalDialog(GuardedDialog):
         teaches: bool = False,
         guard_seconds: float = GUARD_SECONDS,
     ) -> None:
-        super().__init__(guard_seconds=guard_seconds)
-        self.item = item
-        self._decide = decide
+        super().__init__(item, decide, guard_seconds=guard_seconds)
         self._from = from_words
         self._teaches = teaches
         self._step = Step.CHOOSING
-        self._edited: JsonObject | None = None
-        self._problem = ""
+        self._edited_field = text_field(item.input)
         self._is_low = False
-        # A rule that cannot be shown as it is cannot be judged either: it is not offered.
-        self._rule = item.rule if item.rule and is_plain(item.rule) else ""
+        # A rule that a field cannot show as it is cannot be judged there: it is not offered.
+        is_shown = item.rule and is_plain(item.rule) and "\n" not in item.rule
+        self._rule = item.rule if item.rule and is_shown else ""
 
     def compose(self) -> ComposeResult:
         """Title and origin, the thing itself, a field when one is needed, the choices."""
         with Vertical(id="dialog", classes="wide"):
             yield LineBar(id="dialog-head")
             yield Pager(preview_lines(self.item), id="dialog-body")
-            yield Input(id="dialog-field")
+            yield AnswerField(id="dialog-field")
             yield TextArea(id="dialog-editor", show_line_numbers=False, compact=True)
             yield LineBar(id="dialog-choices")
 
@@ -80,7 +89,7 @@ class ApprovalDialog(GuardedDialog):
         self._dialog = self.query_one("#dialog", Vertical)
         self._head = self.query_one("#dialog-head", LineBar)
         self._body = self.query_one("#dialog-body", Pager)
-        self._field = self.query_one("#dialog-field", Input)
+        self._field = self.query_one("#dialog-field", AnswerField)
         self._editor = self.query_one("#dialog-editor", TextArea)
         self._choices = self.query_one("#dialog-choices", LineBar)
         self._go(Step.CHOOSING)
@@ -90,93 +99,139 @@ class ApprovalDialog(GuardedDialog):
         """The lines with the keys and with what went wrong."""
         return self._choices
 
+    @property
+    def head(self) -> LineBar:
+        """The lines above what is asked for."""
+        return self._head
+
     def on_resize(self) -> None:
         """The choices are laid out for the width."""
-        self._show_choices()
+        if self.is_mounted:
+            self.redraw_choices()
 
-    async def on_escape(self) -> None:
+    def on_escape(self) -> None:
         """Out of a field back to the choices; from there, close."""
-        if self._step is Step.CHOOSING:
+        if self._step is Step.CHOOSING or not self.is_readable:
             self.leave()
         else:
             self._go(Step.CHOOSING)
 
-    async def take_key(self, key: str) -> bool:
-        """The choices."""
-        if self._step is Step.EDITING and key == "ctrl+s":
-            await self._take_edit()
+    def proposal_for(self, key: str) -> Proposal | None:
+        """The choices, and the key that ends each field."""
+        if not self.is_readable:
+            return None
+        match self._step, key:
+            case Step.CHOOSING, _:
+                return self._choice_for(key)
+            case Step.RULE, "enter":
+                if rule := self._field.ended.strip():
+                    decision = Decision(Choice.APPROVE, scope=Scope.ALWAYS, rule=rule)
+                    return self._proposed("Allowing, and storing the rule", decision)
+            case Step.COMMENT, "enter":
+                if comment := self._field.ended.strip():
+                    decision = Decision(Choice.DENY, comment=comment)
+                    return self._proposed("Denying, with your words", decision)
+            case Step.EDITING, "ctrl+s":
+                return Proposal("Allowing once, as edited", self._take_edit, self.written())
+            case _:
+                pass
+        return None
+
+    def take_key(self, key: str) -> bool:
+        """From the text of a call to all of its input, and back."""
+        if self._step is Step.EDITING and key == "ctrl+t" and text_field(self.item.input):
+            self._edit_other_form()
             return True
-        if self._step is not Step.CHOOSING:
-            return False
+        return False
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """What the rule means changes with it."""
+        event.stop()
+        if self._step is Step.RULE:
+            self.redraw_choices()
+
+    def _choice_for(self, key: str) -> Proposal | None:
         match key:
             case "y":
-                await self._approve(Scope.ONCE)
-            case "s":
-                await self._approve(Scope.SESSION)
+                return Proposal("Allowing once", partial(self.answer, Decision(Choice.APPROVE)))
+            case "s" if self.item.rule:
+                decision = Decision(Choice.APPROVE, scope=Scope.SESSION)
+                return Proposal("Allowing for this session", partial(self.answer, decision))
             case "a" if self._rule:
-                self._go(Step.RULE)
+                return Proposal("To the rule", partial(self._go, Step.RULE))
             case "e":
-                self._go(Step.EDITING)
+                return Proposal("To the editor", partial(self._go, Step.EDITING))
             case "n":
-                await self._answer(Decision(Choice.DENY))
+                return Proposal("Denying", partial(self.answer, Decision(Choice.DENY)))
             case "c":
-                self._go(Step.COMMENT)
+                return Proposal("To the reason", partial(self._go, Step.COMMENT))
             case _:
-                return False
-        return True
+                return None
 
-    async def on_input_submitted(self, event: Input.Submitted) -> None:
-        """The rule or the comment is written."""
-        event.stop()
-        text = event.value.strip()
-        if not text:
-            return
-        if self._step is Step.RULE:
-            await self._approve(Scope.ALWAYS, rule=text)
-        elif self._step is Step.COMMENT:
-            await self._answer(Decision(Choice.DENY, comment=text))
+    def _proposed(self, words: str, decision: Decision) -> Proposal:
+        """The end of a field."""
+        return Proposal(words, partial(self.answer, decision), self._field.ended)
+
+    def written(self) -> str:
+        """The rule, the comment, or the edited call."""
+        return self._editor.text if self._step is Step.EDITING else self._field.value
 
     def _go(self, step: Step) -> None:
         self._step = step
-        self._problem = ""
-        self._field.display = step in (Step.RULE, Step.COMMENT)
-        self._editor.display = step is Step.EDITING
-        self._body.display = step is not Step.EDITING
+        self.problem = ""
         match step:
-            case Step.CHOOSING:
-                self._body.focus()
             case Step.RULE:
                 self._field.value = self._rule
                 self._field.placeholder = "rule"
-                self._field.focus()
             case Step.COMMENT:
                 self._field.value = ""
                 self._field.placeholder = "what should it do instead?"
-                self._field.focus()
             case Step.EDITING:
-                self._editor.load_text(editable_text(self.item.input))
-                self._editor.focus()
-        self._show_choices()
+                self._load(self.item.input, text_field(self.item.input))
+            case Step.CHOOSING:
+                pass
+        self._show_step()
+        self.redraw_choices()
 
-    async def _take_edit(self) -> None:
+    def _show_step(self) -> None:
+        """The parts that the step needs, with the focus where keys belong."""
+        is_field = self._step in (Step.RULE, Step.COMMENT)
+        is_editor = self._step is Step.EDITING
+        self._field.display = self.is_readable and is_field
+        self._editor.display = self.is_readable and is_editor
+        self._body.display = self.is_readable and not is_editor
+        if self.is_readable:
+            (self._field if is_field else self._editor if is_editor else self._body).focus()
+
+    # --- editing -----------------------------------------------------------------------------
+
+    def _edited(self) -> JsonObject | None:
+        """The input as it is edited; what is wrong with it is said."""
         try:
-            edited = edited_input(self.item.input, self._editor.text)
+            return edited_input(self.item.input, self._edited_field, self._editor.text)
         except ValueError as error:
-            self._problem = str(error)
-            self._show_choices()
-            return
-        await self._answer(Decision(Choice.APPROVE, edited_input=edited))
+            self.problem = str(error)
+            return None
 
-    async def _approve(self, scope: Scope, rule: str | None = None) -> None:
-        await self._answer(Decision(Choice.APPROVE, scope=scope, rule=rule))
+    def _take_edit(self) -> None:
+        if (edited := self._edited()) is not None:
+            self.answer(Decision(Choice.APPROVE, edited_input=edited))
 
-    async def _answer(self, decision: Decision) -> None:
-        problem = await self._decide(self.item, decision)
-        if problem:
-            self._problem = problem
-            self._show_choices()
-        elif self.is_attached:
-            self.leave()
+    def _edit_other_form(self) -> None:
+        self.problem = ""
+        edited = self._edited()
+        if edited is not None:
+            self._load(edited, text_field(edited) if self._edited_field is None else None)
+        self.redraw_choices()
+
+    def _load(self, tool_input: JsonObject, field: str | None) -> None:
+        self._edited_field = field
+        text = editable_text(tool_input, field)
+        self._editor.load_text(text)
+        if "\n" not in text:
+            self._editor.move_cursor(self._editor.document.end)
+
+    # --- drawing -----------------------------------------------------------------------------
 
     def _head_lines(self, width: int) -> list[Line]:
         """Tool, who asks and where, whole however narrow it is."""
@@ -189,90 +244,116 @@ class ApprovalDialog(GuardedDialog):
         reason = [note(self.item.reason)] if self.item.reason else []
         return [where, *reason]
 
-    def _show_choices(self) -> None:
-        if not self.is_mounted:
-            return
-        if self._is_low != (self.app.size.height < LOW):
-            self._is_low = not self._is_low
+    def redraw_choices(self) -> None:
+        """Lay head, body and choices out for the size of the screen."""
+        height, width = self.app.size.height, self._inner_width
+        is_low = height < (LOW if self._step is Step.CHOOSING else ROOMY)
+        if self._is_low != is_low:
+            self._is_low = is_low
             origin = self._origin_lines() if self._is_low else []
             self._body.set_lines([*origin, *preview_lines(self.item)])
-        lines = self._step_lines()
-        if self._problem:
-            lines = [line(Piece(self._problem, Tone.FAILED)), *lines]
-        head = self._head_lines(max(1, self._inner_width))
+        usual = self._step_lines()
+        lines = self.with_state(usual, width)
+        head = self._head_lines(width)
+        field_rows = 1 if self._step in (Step.RULE, Step.COMMENT) else 0
+        fixed, gaps = len(head) + field_rows, 2 + field_rows
+        least, _ = room_for_body(height, fixed + len(usual), gaps)
+        room, is_tight = room_for_body(height, fixed + len(lines), gaps)
+        self._set_readable(least >= self._least_rows(least, width) and fits(usual, width))
+        if not self.is_readable:
+            head, lines = too_small(height, width), []
         self._head.set_lines(*head)
         self._choices.set_lines(*lines)
-        field_rows = 1 if self._field.display else 0
-        fixed = len(head) + len(lines) + field_rows
-        room, is_tight = room_for_body(self.app.size.height, fixed, 2 + field_rows)
+        self._choices.display = bool(lines)
         self._dialog.set_class(is_tight, "tight")
-        self._body.styles.max_height = room
-        self._editor.styles.height = min(12, room)
+        self._body.styles.max_height = max(1, room)
+        self._editor.styles.height = max(1, min(12, room))
+
+    def _least_rows(self, room: int, width: int) -> int:
+        """Rows that must be in view: all of a short request. Who writes in a field has seen it."""
+        if self._step is not Step.CHOOSING:
+            return 1
+        if room >= LEAST_BODY_ROWS:
+            return LEAST_BODY_ROWS
+        return sum(len(wrapped(each, max(1, width - 1))) for each in preview_lines(self.item))
+
+    def _set_readable(self, is_readable: bool) -> None:
+        if is_readable != self.is_readable:
+            self.is_readable = is_readable
+            self._show_step()
 
     @property
     def _inner_width(self) -> int:
-        return min(108, self.app.size.width) - 4
+        return max(1, min(108, self.app.size.width) - 4)
 
     def _step_lines(self) -> list[Line]:
-        width = self._inner_width
         match self._step:
             case Step.RULE:
-                text = "Always allow what this rule matches, in this project. Edit it first."
-                keys = (("Enter", "store the rule and allow"), ("Esc", "back"))
+                rule = self._field.value.strip()
+                text = f"Allows {allows(rule)}, in every session of this folder." if rule else ""
+                keys = [("Enter", "store the rule and allow"), ("Esc", "back")]
             case Step.COMMENT:
                 text = "It is denied; the model reads this and goes on."
-                keys = (("Enter", "deny and say so"), ("Esc", "back"))
+                keys = [("Enter", "deny and say so"), ("Esc", "back")]
             case Step.EDITING:
-                text = ""
-                keys = (("Ctrl+S", "allow once as edited"), ("Esc", "back"))
+                text = WHAT_IS_EDITED[self._edited_field]
+                keys = [("Ctrl+S", "allow once as edited"), *self._other_form(), ("Esc", "back")]
             case Step.CHOOSING:
                 return self._choice_lines()
             case _:
                 assert_never(self._step)
-        notes = [note(part) for part in wrap(text, width)] if text else []
-        return [*notes, *keys_lines(keys, width)]
+        notes = [note(part) for part in wrap(text, self._inner_width)] if text else []
+        return [*notes, *keys_lines(keys, self._inner_width)]
+
+    def _other_form(self) -> list[tuple[str, str]]:
+        if text_field(self.item.input) is None:
+            return []
+        return [("Ctrl+T", "all fields" if self._edited_field else "only the text")]
 
     def _choice_lines(self) -> list[Line]:
-        allow = [("y", "allow once"), ("s", "for this session")]
-        if self._rule:
-            allow.append(("a", "always …"))
-        allow.append(("e", "edit first …"))
-        deny = [("n", "deny: stops the turn"), ("c", "deny and say why …"), ("Esc", "later")]
-        lines = [*keys_lines(allow, self._inner_width), *keys_lines(deny, self._inner_width)]
-        if self._teaches and self.app.size.height >= ROOMY:
-            lines.append(note("Nothing runs until you choose. Esc leaves it in the inbox (F2)."))
+        width = self._inner_width
+        later = ("Esc", "later")
+        deny = [("n", "deny: stops the turn"), ("c", "deny and say why …")]
+        if self.app.size.height < ROOMY:
+            return [*keys_lines(self._short_allows(), width), *keys_lines([*deny, later], width)]
+        lines = [*self._scope_lines(), *keys_lines([*deny, ("e", "edit first …"), later], width)]
+        if self._teaches:
+            text = "Nothing runs until you choose. Esc leaves it in the inbox (F2)."
+            lines.extend(note(part) for part in wrap(text, width))
         return lines
 
+    def _short_allows(self) -> list[tuple[str, str]]:
+        allow = [("y", "allow once")]
+        if self.item.rule:
+            allow.append(("s", "for this session"))
+        if self._rule:
+            allow.append(("a", "always …"))
+        return [*allow, ("e", "edit first …")]
 
-def editable_text(tool_input: JsonObject) -> str:
-    """What is edited: the command itself where there is one, else the input as JSON.
+    def _scope_lines(self) -> list[Line]:
+        """One line for each way to allow it, with how far that reaches."""
+        scopes = [("y", "allow once", "")]
+        if self.item.rule:
+            scopes.append(("s", "for this session", allows(self.item.rule)))
+        if self._rule:
+            reach = f"{allows(self._rule)}, in every session of this folder"
+            scopes.append(("a", f"always: {self._rule}", reach))
+        return _scope_table(scopes, self._inner_width)
 
-    A field draws its text as it is, so anything odd is edited as JSON with every such character
-    escaped: visible, and nothing is lost on the way back.
+
+def _scope_table(scopes: list[tuple[str, str, str]], width: int) -> list[Line]:
+    """Keys, what they allow and how far that reaches: side by side, or below each other where there
+    is no room. A long rule is cut here: it is the call above, and shown whole before it is stored.
     """
-    command = tool_input.get("command")
-    if isinstance(command, str) and is_plain(command):
-        return command
-    text = json.dumps(dict(tool_input), ensure_ascii=False, indent=2)
-    return text if is_plain(text) else json.dumps(dict(tool_input), indent=2)
-
-
-def edited_input(tool_input: JsonObject, text: str) -> JsonObject:
-    """The input with the edit in it. Raises `ValueError` (a line for a person) when it is none."""
-    command = tool_input.get("command")
-    if isinstance(command, str) and is_plain(command):
-        if not text.strip():
-            raise ValueError("The command is empty.")
-        return {**tool_input, "command": text}
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"Not JSON: {error.msg} in line {error.lineno}.") from None
-    if not isinstance(value, dict):
-        raise ValueError("The input must be a JSON object.")
-    return value
-
-
-def is_plain(text: str) -> bool:
-    """Whether a field can draw the text without hiding or changing anything."""
-    return exact(text, one_line=False) == text
+    column = max(cell_width(does) for _, does, _ in scopes)
+    is_wide = all(2 + column + 2 + cell_width(reach) <= width for _, _, reach in scopes)
+    lines: list[Line] = []
+    for key, does, reach in scopes:
+        pieces = (Piece(f"{key} ", Tone.ACCENT), Piece(truncate(exact(does), width - 2)))
+        if is_wide and reach:
+            gap = " " * (column + 2 - cell_width(does))
+            lines.append(line(*pieces, Piece(f"{gap}{reach}", Tone.MUTED)))
+        else:
+            below = wrap(exact(reach), max(1, width - 2)) if reach else []
+            lines.extend((line(*pieces), *(note(f"  {part}") for part in below)))
+    return lines

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tui_agent.ui.dialogs.guarded import ROOMY
+from tui_agent.ui.dialogs.sizes import ROOMY
 from tui_agent.ui.lines import Piece, Row, Tone, line
 from tui_agent.ui.widgets.keys_bar import KeysBar
 from tui_agent.ui.widgets.line_bar import LineBar

@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from tui_agent.ui.commands import COMMANDS, COMPOSER_KEYS, DIALOG_KEYS, key_words
-from tui_agent.ui.dialogs.guarded import ROOMY
+from tui_agent.ui.dialogs.sizes import ROOMY
 from tui_agent.ui.lines import Line, Piece, Tone, line, note
 from tui_agent.ui.marks import Mark, Marks
 from tui_agent.ui.widgets.keys_bar import KeysBar

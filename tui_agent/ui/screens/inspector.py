@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from tui_agent.ui.dialogs.guarded import ROOMY
+from tui_agent.ui.dialogs.sizes import ROOMY
 from tui_agent.ui.marks import Marks
 from tui_agent.ui.projection.inspection import body_lines, layer_lines, request_title
 from tui_agent.ui.widgets.keys_bar import KeysBar
