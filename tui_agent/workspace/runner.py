@@ -43,6 +43,7 @@ from tui_agent.workspace.resting import close_open_batch, resting_reason
 log = logging.getLogger(__name__)
 
 GO_ON = "The turn limit was reached and the person wants you to go on."
+GO_ON_SPEAKING = "Your last reply was cut short. Go on from where it stopped."
 
 MOST_TURNS_IN_A_ROW = 10
 """Turns that a queue may start without a person."""
@@ -152,6 +153,10 @@ class SessionRunner:
             messages = await self._store.messages(self.id, last=1)
             if messages and messages[-1].role == "user":
                 self._launch(await self._turn(Trigger.RESUME, LoopState.THINKING, resumes))
+                return
+            if messages and messages[-1].cut:
+                # no request may end with a reply, not even with half of one
+                await self._begin(GO_ON_SPEAKING, Trigger.RESUME, origin=Origin.NOTIFICATION)
                 return
             raise ConflictError("there is nothing to go on with: type a prompt")
 
