@@ -220,6 +220,9 @@ class FakeWorkspace:
             waiting_for="",
         )
 
+    async def commits_elsewhere(self, since: int | None = None) -> int:
+        return 0
+
     async def messages_before(
         self, session_id: str, seq: int, limit: int = 200
     ) -> tuple[Message, ...]:

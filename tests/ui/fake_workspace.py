@@ -83,6 +83,7 @@ class FakeWorkspace:
             Check("OpenAI", False, "no key", "export OPENAI_API_KEY=… or add it to the keyring"),
         )
         self.is_closed = False
+        self.foreign_commits = 0
         self.loop: asyncio.AbstractEventLoop | None = None
         self._seq = 0
         self._count = 0
@@ -188,6 +189,11 @@ class FakeWorkspace:
         if session_id not in self.snapshots:
             raise NotFoundError(f"There is no session {session_id}.")
         return replace(self.snapshots[session_id], seq=self._seq)
+
+    async def commits_elsewhere(self, since: int | None = None) -> int:
+        while self.foreign_commits == since:
+            await asyncio.sleep(0.005)
+        return self.foreign_commits
 
     async def messages_before(
         self, session_id: str, seq: int, limit: int = 200

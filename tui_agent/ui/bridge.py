@@ -187,6 +187,10 @@ class Bridge:
         """See `WorkspaceApi`."""
         return await self._ask(self._api.snapshot(session_id, last=last))
 
+    async def commits_elsewhere(self, since: int | None = None) -> int:
+        """See `WorkspaceApi`."""
+        return await self._ask(self._api.commits_elsewhere(since))
+
     async def messages_before(
         self, session_id: str, seq: int, limit: int = 200
     ) -> tuple[Message, ...]:

@@ -6,7 +6,9 @@ wrong, opens no screen and draws nothing.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from tui_agent.ui.bridge import Bridge
 from tui_agent.ui.projection.items import ConversationItem
@@ -17,6 +19,7 @@ from tui_agent.vocabulary.blocks import JsonObject
 from tui_agent.vocabulary.decisions import Decision, Grant, PendingItem
 from tui_agent.vocabulary.errors import UserError
 from tui_agent.vocabulary.inspection import InspectedRequest
+from tui_agent.vocabulary.records import SessionSnapshot
 from tui_agent.vocabulary.states import Mode
 from tui_agent.workspace.api import Check, OfferedModel, SessionOptions
 
@@ -38,6 +41,7 @@ class Operations:
         self._say = say
         self._options = options
         self._bridge: Bridge | None = None
+        self._reloading = asyncio.Lock()
 
     @property
     def is_ready(self) -> bool:
@@ -64,10 +68,6 @@ class Operations:
     async def learn_of_sessions(self) -> None:
         """A session is alive that is not in the list."""
         self._state.sessions.load(await self.bridge.sessions())
-
-    async def search(self, text: str) -> tuple[str, ...]:
-        """Ids of the sessions in which `text` occurs."""
-        return tuple(each.id for each in await self.bridge.sessions(search=text))
 
     async def new_session(self) -> SessionView:
         """A new session, opened."""
@@ -97,6 +97,29 @@ class Operations:
             raise
         self._state.forget(session_id)
         raise UserError("The session changes too fast to be opened; try again.")
+
+    async def reload(self, session_id: str) -> SessionView | None:
+        """The session from a new snapshot, when that says something new. Events that come
+        meanwhile are kept for it."""
+        async with self._reloading:
+            known = self._state.view(session_id)
+            self._state.expect(session_id)
+            try:
+                for _ in range(SNAPSHOT_TRIES):
+                    snapshot = await self.bridge.snapshot(session_id)
+                    is_same = known is not None and is_like(snapshot, known.snapshot)
+                    if is_same and not self._state.has_news(session_id):
+                        break
+                    if (view := self._state.open(snapshot)) is not None:
+                        return view
+            finally:
+                self._state.keep(session_id)
+        return None
+
+    async def commits_elsewhere(self, since: int | None) -> int:
+        """A number that changes when another process commits something; waits for another one
+        than `since`, but not for long."""
+        return await self.bridge.commits_elsewhere(since)
 
     async def older(self, view: SessionView) -> tuple[ConversationItem, ...]:
         """Messages before those that are shown."""
@@ -197,3 +220,8 @@ class Operations:
     async def doctor(self) -> tuple[Check, ...]:
         """Keys, servers, folders, database."""
         return await self.bridge.doctor()
+
+
+def is_like(snapshot: SessionSnapshot, other: SessionSnapshot) -> bool:
+    """Whether both say the same, if not for the same event number."""
+    return replace(snapshot, seq=other.seq) == other

@@ -43,6 +43,17 @@ class WorkspaceState:
         self._arriving.pop(session_id, None)
         self._views.pop(session_id, None)
 
+    def keep(self, session_id: str) -> None:
+        """No new snapshot is needed, or none comes: the view that is here goes on."""
+        for event in self._arriving.pop(session_id, []):
+            if (view := self._views.get(session_id)) is not None:
+                view.apply(event)
+
+    def has_news(self, session_id: str) -> bool:
+        """Whether events came for a session that is being fetched."""
+        view = self._views.get(session_id)
+        return view is None or any(map(view.covers, self._arriving.get(session_id, ())))
+
     def open(self, snapshot: SessionSnapshot) -> SessionView | None:
         """The session of a snapshot that was expected; `None` if only a newer snapshot can be
         right."""

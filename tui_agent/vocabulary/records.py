@@ -189,3 +189,5 @@ class SessionSnapshot:
     phase: Phase
     waiting_for: str
     boundaries: tuple[Boundary, ...] = ()
+    is_ours: bool = True
+    """Whether this process owns the session's tree; else it can only be followed."""

@@ -159,6 +159,11 @@ class WorkspaceApi(Protocol):
         """A session as it is now. Opening one for the first time recovers it (a cut batch)."""
         ...
 
+    async def commits_elsewhere(self, since: int | None = None) -> int:
+        """A number that is another one after other processes have committed something. With the
+        number `since` it is told once it is another one, or after a few seconds."""
+        ...
+
     async def messages_before(
         self, session_id: str, seq: int, limit: int = 200
     ) -> tuple[Message, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -15,7 +16,10 @@ from tui_agent.workspace.api import (
     SessionUsage,
 )
 from tui_agent.workspace.shared import Shared
+from tui_agent.workspace.watching import LOOK_SECONDS
 
+LOOKS = 12
+"""How often one question looks for commits of other processes."""
 HITS_OF_EACH = 3
 """Messages that a search shows of one session."""
 
@@ -46,6 +50,16 @@ class Listing(Shared):
         for hit in hits:
             of_root.setdefault(hit.root_id, []).append(hit)
         return tuple(Match(session, tuple(of_root.get(session.id, ()))) for session in found)
+
+    async def commits_elsewhere(self, since: int | None = None) -> int:
+        """The number of the database's newest commit of others, once it is not `since`, or after
+        a few seconds: who asks and goes away is not waited for long."""
+        for _ in range(LOOKS):
+            newest = await self.store.data_version()
+            if newest != since:
+                return newest
+            await asyncio.sleep(LOOK_SECONDS)
+        return await self.store.data_version()
 
     async def titles(self, session_ids: Iterable[str]) -> dict[str, str]:
         """The titles of stored sessions by id."""

@@ -56,6 +56,7 @@ async def take_snapshot(
         phase=phase,
         waiting_for=waiting_for,
         boundaries=await store.boundaries(session_id),
+        is_ours=record.root_id in owned,
     )
 
 

@@ -69,6 +69,26 @@ class Around:
             self.screen.say("Still starting; try again in a moment")
         return self.state.shown
 
+    async def reload(self, session_id: str) -> None:
+        """Take the session anew from the store, if there is something new; the place stays."""
+        before = self.state.view(session_id)
+        is_shown = session_id == self.state.shown_id
+        if before is not None and is_shown:
+            before.view = self.screen.place_values()
+        after = await self.operations.reload(session_id)
+        if after is None or session_id != self.state.shown_id:
+            return
+        if before is not None and is_shown:
+            after.view = before.view
+        self.screen.show_anew(after)
+
+    async def take_over(self, session_id: str) -> None:
+        """Before something is done in a session that was only followed: own it, if the window that
+        ran it is gone, and have all of its turns on screen."""
+        view = self.state.view(session_id)
+        if view is not None and view.is_followed:
+            await self.reload(session_id)
+
     def give_back(self, text: str) -> None:
         """Put `text` into the composer: nothing typed is ever lost, and what was typed since comes
         after it."""

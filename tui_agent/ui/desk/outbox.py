@@ -64,6 +64,7 @@ class Outbox:
                 session_id = prompt.session_id or self._around.state.shown_id
                 if session_id is None:
                     return
+                await self._around.take_over(session_id)
                 await self._around.operations.submit(
                     session_id, prompt.text, after_turn=prompt.after_turn
                 )

@@ -18,6 +18,7 @@ class Sessions:
     def __init__(self, around: Around, when_shown: Callable[[], None]) -> None:
         self._around = around
         self._when_shown = when_shown
+        self._followed = 0
 
     def new(self) -> None:
         """Begin a new session."""
@@ -83,6 +84,8 @@ class Sessions:
             screen.composer.set_text(kept)
         screen.go_to_composer()
         self._when_shown()
+        if session.is_followed:
+            self._around.stage.start(self._follow(session.id))
 
     async def keep_place(self) -> None:
         """Save draft, scroll place and folds of the shown session."""
@@ -90,6 +93,20 @@ class Sessions:
         if session is not None and operations.is_ready:
             await operations.save_draft(session, self._around.screen.composer.text)
             await operations.save_view(session, self._around.screen.place_values())
+
+    async def _follow(self, session_id: str) -> None:
+        """Show what another window commits in the session, until another one is shown or this
+        window owns it."""
+        self._followed += 1
+        mine, seen = self._followed, None
+        while mine == self._followed:
+            view = self._around.state.shown
+            if view is None or view.id != session_id or not view.is_followed:
+                return
+            newest = await self._around.operations.commits_elsewhere(seen)
+            if newest != seen and mine == self._followed:
+                seen = newest
+                await self._around.reload(session_id)
 
     async def _new(self) -> None:
         await self.show(await self._around.operations.new_session())

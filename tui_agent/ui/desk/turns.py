@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from tui_agent.ui.desk.around import Around
 from tui_agent.ui.desk.outbox import Outbox
 from tui_agent.ui.desk.second_press import SecondPress
+from tui_agent.ui.projection.session import SessionView
 from tui_agent.ui.projection.words import plural
 
 
@@ -23,12 +26,12 @@ class Turns:
     def resume(self) -> None:
         """Go on with what is open, cut or queued."""
         if (session := self._around.shown()) is not None:
-            self._around.stage.start(self._around.operations.resume(session.id))
+            self._act(session, self._around.operations.resume)
 
     def discard_open(self) -> None:
         """Close the open batch without running it."""
         if (session := self._around.shown()) is not None:
-            self._around.stage.start(self._around.operations.discard_open(session.id))
+            self._act(session, self._around.operations.discard_open)
 
     def interrupt(self) -> None:
         """End the foreground turn; with open asks, only at the second key."""
@@ -51,4 +54,12 @@ class Turns:
     def compact(self, focus: str) -> None:
         """Summarise older messages."""
         if (session := self._around.shown()) is not None:
-            self._around.stage.start(self._around.operations.compact(session.id, focus))
+            compact = self._around.operations.compact
+            self._act(session, lambda session_id: compact(session_id, focus))
+
+    def _act(self, session: SessionView, work: Callable[[str], Awaitable[None]]) -> None:
+        async def own_and_do() -> None:
+            await self._around.take_over(session.id)
+            await work(session.id)
+
+        self._around.stage.start(own_and_do())

@@ -174,6 +174,13 @@ def waiting_for(
             assert_never(lamps.phase)
 
 
+def followed(lamps: Lamps) -> WaitingFor:
+    """Of a session that another window owns: what happens there."""
+    words = PHASE_WORDS[lamps.phase]
+    tone = Tone.RUNNING if lamps.phase is Phase.RUNNING else Tone.MUTED
+    return WaitingFor(f"open in another window, {words} there; followed here", tone)
+
+
 def waiting_line(what: WaitingFor, now: float) -> tuple[Piece, ...]:
     """The waiting line, drawn."""
     pieces = [Piece(what.text, what.tone)]

@@ -38,6 +38,10 @@ class SessionView:
         self.record: SessionRecord = snapshot.session
         self.agent_path = snapshot.agent_path
         self.seq = snapshot.seq
+        self.snapshot = snapshot
+        """What it was loaded from."""
+        self.is_followed = not snapshot.is_ours
+        """Whether another window owns it: what happens there comes with a new snapshot."""
         self.calls = CallBook()
         self.conversation = Conversation(self.calls)
         self.agents = AgentTree(snapshot.session.id)

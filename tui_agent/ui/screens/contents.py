@@ -10,7 +10,7 @@ from tui_agent.ui.panes import bars
 from tui_agent.ui.projection.activity import ActivityRows
 from tui_agent.ui.projection.agents import agent_rows
 from tui_agent.ui.projection.inbox import title_of
-from tui_agent.ui.projection.lamps import waiting_for, waiting_line
+from tui_agent.ui.projection.lamps import followed, waiting_for, waiting_line
 from tui_agent.ui.projection.session import SessionView
 from tui_agent.ui.projection.sessions import session_rows
 from tui_agent.ui.projection.todo import todo_line
@@ -78,6 +78,10 @@ class PaneContents:
             return
         asked = self._state.inbox.of_tree(session.id)
         running = session.calls.running()
+        if session.is_followed and not asked:
+            what = followed(session.lamps)
+            screen.status.set_lines(bars.status_line(waiting_line(what, now), session, width))
+            return
         what = waiting_for(
             session.lamps,
             asked=title_of(asked[0]) if asked else None,

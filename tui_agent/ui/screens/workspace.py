@@ -209,6 +209,11 @@ class WorkspaceScreen(Screen[None]):
             self.place_panes()
         self.redraw()
 
+    def show_anew(self, session: SessionView) -> None:
+        """The session on screen was loaded anew; what is typed and which pane is shown stay."""
+        self.conversation.show(session)
+        self.redraw()
+
     def place_values(self) -> JsonObject:
         """Where the person is: scroll place, folds, the pane that is shown."""
         return {**self.conversation.place(), "tab": self._tab.value}

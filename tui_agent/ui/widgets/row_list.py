@@ -82,11 +82,6 @@ class RowList(ScrollView, can_focus=True):
             return self._empty
         return "\n".join(text_of(row.lines) for row in self._rows)
 
-    def set_empty(self, text: str) -> None:
-        """What to say when there is no row."""
-        self._empty = text
-        self.refresh()
-
     def set_rows(self, rows: tuple[Row, ...]) -> None:
         """Show these rows from now on."""
         if rows == self._rows:
