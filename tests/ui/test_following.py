@@ -9,6 +9,7 @@ from tests.ui.driving import running, until
 from tests.ui.fake_workspace import FakeWorkspace
 from tui_agent.ui.projection.items import UserItem
 from tui_agent.ui.startup import Start
+from tui_agent.vocabulary.blocks import TextBlock
 from tui_agent.vocabulary.messages import Origin
 
 SHOP = Start(session_id=scenes.SHOP)
@@ -24,8 +25,8 @@ def write_elsewhere(workspace: FakeWorkspace, text: str) -> None:
     """The other window commits a prompt."""
     shot = workspace.snapshots[scenes.SHOP]
     last = next(each for each in reversed(shot.messages) if each.origin is Origin.USER)
-    block = replace(last.blocks[0], text=text)  # type: ignore[call-arg]
-    new = replace(last, id=f"msg_{text}", seq=shot.messages[-1].seq + 1, blocks=(block,))
+    seq = shot.messages[-1].seq + 1
+    new = replace(last, id=f"msg_{text}", seq=seq, blocks=(TextBlock(text),))
     workspace.add(replace(shot, messages=(*shot.messages, new)))
 
 

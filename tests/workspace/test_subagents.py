@@ -281,7 +281,7 @@ async def test_a_child_has_the_rules_and_the_mode_of_its_parent(
         server.release("child")
         await desk.rest(session)
         denied = [r for request in server.requests for r in request.latest_results]
-        assert "denied by the rule" in denied[0].text
+        assert "forbids it" in denied[0].text
         assert not denied[1].is_error
         assert "plan mode" in denied[2].text
     assert list(place.folder.iterdir()) == []

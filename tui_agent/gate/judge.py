@@ -52,7 +52,7 @@ def judge(call: Call, rules: RuleSet, grants: Iterable[Rule] = ()) -> Verdict:
     """Allow, ask or deny, with the reason."""
     subject = call.subject
     if rule := _first(rules.deny, subject):
-        return Verdict(Action.DENY, Source.RULE, f"denied by the rule {rule.text}", rule.text)
+        return Verdict(Action.DENY, Source.RULE, f"the rule {rule.text} forbids it", rule.text)
     if call.asks_person:
         return Verdict(Action.ASK, Source.DEFAULT, "a question to you")
     protected = sorted(path for path in subject.writes if is_protected(path))

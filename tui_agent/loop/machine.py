@@ -19,13 +19,16 @@ from tui_agent.loop.executing import execute
 from tui_agent.loop.streaming import stream
 from tui_agent.loop.thinking import think
 from tui_agent.loop.turn import StopKind, Turn, TurnFailed
-from tui_agent.vocabulary.errors import ProviderError, UserError
+from tui_agent.vocabulary.errors import ErrorClass, ProviderError, UserError
 from tui_agent.vocabulary.events import ErrorEvent, Event, SessionEvent, StateEvent
 from tui_agent.vocabulary.messages import Message
 from tui_agent.vocabulary.records import TurnRecord
 from tui_agent.vocabulary.states import TRANSITIONS, DoneReason, LoopState
 
 log = logging.getLogger(__name__)
+
+TRY_LATER = "Try again later. If it lasts, check the network or pick another model."
+"""What can be done about a passing failure that outlasted every try."""
 
 
 class IllegalTransition(RuntimeError):  # noqa: N818 - the name of the event, not of a failure
@@ -99,7 +102,9 @@ async def _walk(turn: Turn) -> None:
     except TurnFailed as failure:
         _fail(turn, failure.message, failure.action)
     except ProviderError as error:
-        _fail(turn, error.message, error.action, error.error_class.value)
+        # all tries are over: the error's own advice may still promise one
+        waits = error.is_retryable and error.error_class is not ErrorClass.CONNECTION
+        _fail(turn, error.message, TRY_LATER if waits else error.action, error.error_class.value)
     except UserError as error:
         _fail(turn, str(error), "")
     except Exception as error:  # any handler's fault ends the turn, never the program

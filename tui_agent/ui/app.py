@@ -353,6 +353,7 @@ class TuiAgentApp(App[int]):
             self._asker,
             learn_of_sessions=lambda: self.start(self._operations.learn_of_sessions()),
             open_item=self.desk.pages.open_item,
+            reload=lambda session_id: self.start(self.desk.sessions.load_anew(session_id)),
         )
         self.workspace.contents = PaneContents(self.state, self.behaviour.clock)
         self._unfollow = bridge.follow(self.deliver)

@@ -44,7 +44,8 @@ class Screens(Protocol):
 
 class Live:
     """Keeps the screens true to the events. `learn_of_sessions` is called when a session is alive
-    that the list does not know, `open_item` with an item whose time has come."""
+    that the list does not know, `open_item` with an item whose time has come, `reload` with a
+    session whose view cannot be right any more."""
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class Live:
         *,
         learn_of_sessions: Callable[[], None],
         open_item: Callable[[PendingItem], None],
+        reload: Callable[[str], None],
     ) -> None:
         self._state = state
         self._screens = screens
@@ -62,6 +64,7 @@ class Live:
         self._asker = asker
         self._learn_of_sessions = learn_of_sessions
         self._open_item = open_item
+        self._reload = reload
         self._needs_redraw = False
         self._unknown: set[str] = set()
 
@@ -69,6 +72,9 @@ class Live:
         """Fold a batch into the state and what is shown of it."""
         if self._state.apply(batch):
             self._learn_of(batch)
+        for session_id in tuple(self._state.broken):
+            self._state.broken.discard(session_id)
+            self._reload(session_id)
         self._close_resolved()
         self._needs_redraw = True
         for screen in self._screens.screen_stack:

@@ -98,9 +98,9 @@ class Operations:
         self._state.forget(session_id)
         raise UserError("The session changes too fast to be opened; try again.")
 
-    async def reload(self, session_id: str) -> SessionView | None:
-        """The session from a new snapshot, when that says something new. Events that come
-        meanwhile are kept for it."""
+    async def reload(self, session_id: str, *, is_broken: bool = False) -> SessionView | None:
+        """The session from a new snapshot, when that says something new or what is here is broken.
+        Events that come meanwhile are kept for it."""
         async with self._reloading:
             known = self._state.view(session_id)
             self._state.expect(session_id)
@@ -108,7 +108,7 @@ class Operations:
                 for _ in range(SNAPSHOT_TRIES):
                     snapshot = await self.bridge.snapshot(session_id)
                     is_same = known is not None and is_like(snapshot, known.snapshot)
-                    if is_same and not self._state.has_news(session_id):
+                    if is_same and not is_broken and not self._state.has_news(session_id):
                         break
                     if (view := self._state.open(snapshot)) is not None:
                         return view

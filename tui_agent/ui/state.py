@@ -7,11 +7,24 @@ asks nobody.
 
 from __future__ import annotations
 
+import logging
+from typing import Protocol
+
 from tui_agent.ui.projection.inbox import Inbox
 from tui_agent.ui.projection.session import SessionView
 from tui_agent.ui.projection.sessions import SessionList
 from tui_agent.vocabulary.events import Event
 from tui_agent.vocabulary.records import SessionSnapshot
+
+log = logging.getLogger(__name__)
+
+
+class Folding(Protocol):
+    """What events are folded into."""
+
+    def apply(self, event: Event) -> object:
+        """Take one event."""
+        ...
 
 
 class WorkspaceState:
@@ -22,6 +35,8 @@ class WorkspaceState:
         self.sessions = SessionList()
         self.inbox = Inbox()
         self.shown_id: str | None = None
+        self.broken: set[str] = set()
+        """Sessions that failed to take an event: only a new snapshot can be right."""
         self._views: dict[str, SessionView] = {}
         self._arriving: dict[str, list[Event]] = {}
 
@@ -82,16 +97,25 @@ class WorkspaceState:
         it that is not known."""
         unknown = False
         for event in batch:
-            self.inbox.apply(event)
-            self.sessions.apply(event)
             root = event.agent_path[0] if event.agent_path else event.session_id
             unknown = unknown or (bool(root) and self.sessions.get(root) is None)
+            self._fold(event, self.inbox)
+            self._fold(event, self.sessions)
             for arriving in self._arriving.values():
                 arriving.append(event)
             for session_id, view in self._views.items():
-                if session_id not in self._arriving:
-                    view.apply(event)
+                if session_id not in self._arriving and not self._fold(event, view):
+                    self.broken.add(session_id)
         return unknown
+
+    def _fold(self, event: Event, into: Folding) -> bool:
+        """One fold that fails must not keep the others, or the next events, from what is theirs."""
+        try:
+            into.apply(event)
+        except Exception:  # whatever it is, the log keeps it and the rest goes on
+            log.exception("%s was not shown", event.type)
+            return False
+        return True
 
 
 def _is_resolved(pending_id: str, events: list[Event]) -> bool:

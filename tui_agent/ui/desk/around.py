@@ -69,13 +69,14 @@ class Around:
             self.screen.say("Still starting; try again in a moment")
         return self.state.shown
 
-    async def reload(self, session_id: str) -> None:
-        """Take the session anew from the store, if there is something new; the place stays."""
+    async def reload(self, session_id: str, *, is_broken: bool = False) -> None:
+        """Take the session anew from the store, if there is something new or what is here is
+        broken; the place stays."""
         before = self.state.view(session_id)
         is_shown = session_id == self.state.shown_id
         if before is not None and is_shown:
             before.view = self.screen.place_values()
-        after = await self.operations.reload(session_id)
+        after = await self.operations.reload(session_id, is_broken=is_broken)
         if after is None or session_id != self.state.shown_id:
             return
         if before is not None and is_shown:

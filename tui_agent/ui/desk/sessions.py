@@ -87,6 +87,11 @@ class Sessions:
         if session.is_followed:
             self._around.stage.start(self._follow(session.id))
 
+    async def load_anew(self, session_id: str) -> None:
+        """What is shown of the session cannot be right: take it from the store."""
+        self._around.screen.say("Something could not be shown and was loaded anew; see the log")
+        await self._around.reload(session_id, is_broken=True)
+
     async def keep_place(self) -> None:
         """Save draft, scroll place and folds of the shown session."""
         session, operations = self._around.state.shown, self._around.operations

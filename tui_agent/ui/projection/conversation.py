@@ -8,6 +8,7 @@ is stored; a retry withdraws it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import assert_never
 
 from tui_agent.ui.projection.calls import CallBook
@@ -201,7 +202,8 @@ class Conversation:
                 continue
             self._become(stream_key, _item_of(match_, shown.pop(match_), message))
         self._streams.clear()
-        self._drafted.clear()
+        made = {block.id for block in message.blocks if isinstance(block, ToolUseBlock)}
+        self._drop_drafted(but=made)
 
     def _message(self, message: Message) -> None:
         match message.origin:
@@ -321,11 +323,17 @@ class Conversation:
 
     def _withdraw(self) -> None:
         """What streamed and was not stored is taken back."""
-        for key in (*self._streams, *self._drafted):
+        for key in self._streams:
             self._remove(key)
-        for key in self._drafted:
-            self._calls.drop(key)
         self._streams.clear()
+        self._drop_drafted(but=frozenset())
+
+    def _drop_drafted(self, *, but: AbstractSet[str]) -> None:
+        """Calls whose arguments streamed and that were not made in the end."""
+        for key in self._drafted:
+            if key not in but:
+                self._remove(key)
+                self._calls.drop(key)
         self._drafted.clear()
 
     def _put(self, item: ConversationItem) -> None:

@@ -17,7 +17,8 @@ def end_notice(reason: DoneReason, detail: str = "") -> tuple[NoticeKind, str] |
         case DoneReason.MAX_TURNS:
             return NoticeKind.WARNING, f"Stopped at the round limit{said}. Send a message to go on."
         case DoneReason.USER_ABORT:
-            return NoticeKind.INFO, f"Interrupted{said}."
+            # the cause only says by which way: a key, or the end of the program
+            return NoticeKind.INFO, "Interrupted."
         case DoneReason.ERROR:
             return NoticeKind.ERROR, f"The turn failed{said}"
         case DoneReason.BUDGET_EXCEEDED:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tui_agent.ui.lines import Line, Piece, Row, Tone
-from tui_agent.ui.marks import PHASE_WORDS, Marks, of_phase, tone_of
-from tui_agent.ui.projection.words import ago, plural
+from tui_agent.ui.marks import PHASE_WORDS, Mark, Marks, of_phase, tone_of
+from tui_agent.ui.projection.lamps import CUT_TURNS
+from tui_agent.ui.projection.words import ago, done_words, plural
 from tui_agent.vocabulary.blocks import text_of
 from tui_agent.vocabulary.events import (
     ApprovalPending,
     ApprovalResolved,
+    DoneEvent,
     Event,
     MessageStored,
     QuestionPending,
     QuestionResolved,
+    SessionEvent,
     SessionPhase,
 )
 from tui_agent.vocabulary.messages import Message, Origin
@@ -97,6 +100,10 @@ class SessionList:
                 changed = replace(known, pending=known.pending + 1)
             case ApprovalResolved() | QuestionResolved():
                 changed = replace(known, pending=max(0, known.pending - 1))
+            case DoneEvent() if event.session_id == root:
+                changed = replace(known, last_reason=event.reason)
+            case SessionEvent() if event.session_id == root:
+                changed = replace(known, last_reason=None)
             case _:
                 return False
         self._sessions[root] = changed
@@ -111,6 +118,14 @@ def _with_message(known: SessionSummary, message: Message) -> SessionSummary:
     return replace(known, title=title, messages=known.messages + 1, updated=message.created)
 
 
+def state_of(session: SessionSummary) -> tuple[Mark, str]:
+    """The mark of a session and its state in words; one whose last turn failed does not pass for
+    one that is through."""
+    if session.phase is Phase.IDLE and session.last_reason in CUT_TURNS:
+        return Mark.FAILED, done_words(session.last_reason)
+    return of_phase(session.phase), PHASE_WORDS[session.phase]
+
+
 def session_rows(
     sessions: tuple[SessionSummary, ...], shown: str | None, marks: Marks, now: float
 ) -> tuple[Row, ...]:
@@ -120,7 +135,7 @@ def session_rows(
         tone = Tone.STRONG if each.id == shown else Tone.TEXT
         if each.phase is Phase.IDLE and each.id != shown:
             tone = Tone.MUTED
-        left = (marks.piece(of_phase(each.phase)), Piece(f" {each.title or 'New session'}", tone))
+        left = (marks.piece(state_of(each)[0]), Piece(f" {each.title or 'New session'}", tone))
         rows.append(Row(each.id, (Line(left, (Piece(ago(now - each.updated), Tone.MUTED),)),)))
     return tuple(rows)
 
@@ -131,9 +146,8 @@ def switcher_rows(
     """Two lines a session for the switcher: title and state, then model and size."""
     rows = []
     for each in sessions:
-        mark = of_phase(each.phase)
+        mark, words = state_of(each)
         tone = Tone.STRONG if each.id == shown else Tone.TEXT
-        words = PHASE_WORDS[each.phase]
         if each.id == shown:
             words = f"shown, {words}"
         head = Line(
