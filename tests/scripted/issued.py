@@ -48,7 +48,8 @@ class Issued:
 
     thinking: set[tuple[str, str]] = field(default_factory=set)
     redacted: set[str] = field(default_factory=set)
-    by_tool_use: dict[str, IssuedMessage] = field(default_factory=dict)
+    by_tool_use: dict[str, IssuedMessage | None] = field(default_factory=dict)
+    """`None` where an id was given out twice: it tells nothing, the client has to rename one."""
 
     def remember(self, message: IssuedMessage) -> None:
         for part in message.parts:
@@ -58,8 +59,8 @@ class Issued:
                 case "redacted_thinking":
                     self.redacted.add(part.proof)
                 case "tool_use":
-                    # of two calls under one id the client has to rename the second
-                    self.by_tool_use.setdefault(part.text, message)
+                    known = self.by_tool_use.get(part.text, message)
+                    self.by_tool_use[part.text] = message if known is message else None
 
     def knows_thinking(self, text: str, signature: str) -> bool:
         return (text, signature) in self.thinking or signature == signature_for(text)
