@@ -15,6 +15,7 @@ from tui_agent.vocabulary.events import (
     Event,
     LoopDone,
     MessageStored,
+    QueuedMessage,
     SessionEvent,
     SessionPhase,
 )
@@ -277,8 +278,18 @@ class FakeWorkspace:
     async def delete(self, session_id: str) -> None:
         self.calls.append(("delete", session_id))
 
-    async def edit_queue(self, session_id: str, message_ids: tuple[str, ...]) -> None:
+    async def edit_queue(
+        self,
+        session_id: str,
+        messages: tuple[QueuedMessage, ...],
+        *,
+        dropped: tuple[str, ...] = (),
+    ) -> tuple[QueuedMessage, ...]:
         self.calls.append(("edit_queue", session_id))
+        return ()
+
+    async def sent_prompts(self, limit: int = 500) -> tuple[str, ...]:
+        return ()
 
     async def save_draft(self, session_id: str, text: str) -> None:
         self.calls.append(("save_draft", session_id))

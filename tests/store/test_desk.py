@@ -1,14 +1,16 @@
 """Drafts, views, queue and standing permissions survive."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.store.kit import FOLDER, session
+from tests.store.kit import FOLDER, said, session
 from tui_agent.store import Store
 from tui_agent.vocabulary.decisions import Scope
 from tui_agent.vocabulary.errors import NotFoundError, StoreError
 from tui_agent.vocabulary.events import QueuedMessage
+from tui_agent.vocabulary.messages import Origin
 
 
 async def test_what_is_typed_survives_even_before_the_session_is_stored(path: Path) -> None:
@@ -31,12 +33,28 @@ async def test_the_queue_keeps_its_order_and_takes_a_new_one(store: Store) -> No
     for item in items:
         await store.enqueue("ses_a", item)
     assert await store.queue("ses_a") == tuple(items)
-    kept = await store.set_queue("ses_a", ["q3", "q1", "q_gone"])
-    assert kept == (items[2], items[0]) == await store.queue("ses_a")
+    order = (items[2], replace(items[0], after_turn=True), QueuedMessage("q_gone", "gone"))
+    assert await store.edit_queue("ses_a", order, dropped=("q2", "q_gone")) == (items[1],)
+    assert await store.queue("ses_a") == order[:2]
     await store.enqueue("ses_a", items[1])
-    assert [q.id for q in await store.queue("ses_a")] == ["q3", "q1", "q2"]
+    assert await store.edit_queue("ses_a", order[1::-1]) == (), "what came meanwhile stays"
+    assert [q.id for q in await store.queue("ses_a")] == ["q1", "q3", "q2"]
     with pytest.raises(StoreError):
         await store.enqueue("ses_none", items[0])
+
+
+async def test_what_people_sent_in_a_folder_is_found_for_the_next_session(store: Store) -> None:
+    root, child = session("ses_a"), session("ses_c", parent=session("ses_a"))
+    elsewhere = replace(session("ses_e"), folder="/elsewhere")
+    for each in (root, session("ses_b"), child, elsewhere):
+        await store.create_session(each)
+    for name, text in (("ses_a", "one"), ("ses_b", "two"), ("ses_c", "a task"), ("ses_e", "no")):
+        await store.append_message(name, said("m1", text))
+    await store.append_message("ses_a", said("m2", "an answer", Origin.ASSISTANT))
+    await store.append_message("ses_a", said("m3", "three"))
+    assert await store.sent_prompts(FOLDER, 10) == ("one", "two", "three")
+    assert await store.sent_prompts(FOLDER, 2) == ("two", "three")
+    assert await store.sent_prompts("/nowhere", 2) == ()
 
 
 async def test_grants_hold_for_their_session_or_their_folder(store: Store) -> None:

@@ -281,7 +281,7 @@ async def test_a_listing_knows_every_reason_to_wait_for_a_person(store: Store) -
     assert await phase() is Phase.IDLE
     await store.enqueue("ses_a", QueuedMessage("q1", "next"))
     assert await phase() is Phase.REQUIRES_ACTION
-    await store.set_queue("ses_a", ())
+    await store.edit_queue("ses_a", (), dropped=("q1",))
     await store.begin_turn(turn("turn_3"))
     await end("turn_3", DoneReason.ERROR, "no key")
     (summary,) = await store.summaries()

@@ -16,6 +16,7 @@ from tui_agent.vocabulary.events import (
     Event,
     QuestionPending,
     QuestionResolved,
+    QueuedMessage,
 )
 from tui_agent.vocabulary.inspection import InspectedRequest
 from tui_agent.vocabulary.messages import Message
@@ -68,6 +69,9 @@ class FakeWorkspace:
         self.subscriptions: list[FakeSubscription] = []
         self.refuse_decision = ""
         self.refuse_submit = ""
+        self.refuse_queue = ""
+        self.queued: tuple[QueuedMessage, ...] = ()
+        self.prompts: tuple[str, ...] = ()
         self.inspected: tuple[InspectedRequest, ...] = ()
         self.offered: tuple[OfferedModel, ...] = (
             OfferedModel(MODEL, "Claude Sonnet 5.5", 200_000, "$3 in, $15 out"),
@@ -254,8 +258,20 @@ class FakeWorkspace:
         self.calls.append(("delete", session_id))
         del self.snapshots[session_id]
 
-    async def edit_queue(self, session_id: str, message_ids: tuple[str, ...]) -> None:
-        self.calls.append(("edit_queue", session_id, message_ids))
+    async def edit_queue(
+        self,
+        session_id: str,
+        messages: tuple[QueuedMessage, ...],
+        *,
+        dropped: tuple[str, ...] = (),
+    ) -> tuple[QueuedMessage, ...]:
+        self.calls.append(("edit_queue", session_id, tuple(m.id for m in messages), dropped))
+        if self.refuse_queue:
+            raise ConflictError(self.refuse_queue)
+        return tuple(each for each in self.queued if each.id in dropped)
+
+    async def sent_prompts(self, limit: int = 500) -> tuple[str, ...]:
+        return self.prompts
 
     async def save_draft(self, session_id: str, text: str) -> None:
         self.calls.append(("save_draft", session_id, text))

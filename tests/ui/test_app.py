@@ -17,8 +17,6 @@ from tui_agent.vocabulary.blocks import TextBlock
 from tui_agent.vocabulary.events import (
     DoneEvent,
     MessageStored,
-    QueueChanged,
-    QueuedMessage,
     SessionEvent,
     SessionPhase,
 )
@@ -301,23 +299,6 @@ async def test_enter_on_a_row_opens_the_call_and_the_agent() -> None:
         await pilot.press("f8")
         await until(pilot, lambda: bool(workspace.asked("interrupt")))
         assert workspace.asked("interrupt") == [("interrupt", "ses_child1")]
-
-
-async def test_a_queued_message_can_be_taken_back() -> None:
-    workspace = scenes.busy_workspace()
-    async with running(workspace, start=SHOP) as (app, pilot):
-        workspace.publish(
-            *scenes.in_shop(
-                QueueChanged(items=(QueuedMessage("q1", "one"), QueuedMessage("q2", "two")))
-            )
-        )
-        view = app.state.shown
-        assert view is not None
-        await until(pilot, lambda: len(view.queue) == 2)
-        await pilot.press("ctrl+q", "down", "enter")
-        await until(pilot, lambda: bool(workspace.asked("edit_queue")))
-        assert workspace.asked("edit_queue") == [("edit_queue", scenes.SHOP, ("q1",))]
-        assert app.workspace.composer.text == "two"
 
 
 async def test_two_ctrl_c_quit_when_nothing_is_typed_or_running() -> None:

@@ -125,9 +125,9 @@ async def test_the_queue_can_be_reordered_and_emptied(
         for text in ("one", "two", "three"):
             await desk.workspace.submit(session, text, after_turn=True)
         one, two, three = (await desk.snapshot(session)).queue
-        await desk.workspace.edit_queue(session, (three.id, one.id))
+        assert await desk.workspace.edit_queue(session, (three, one), dropped=(two.id,)) == (two,)
         await desk.trace.next(QueueChanged, lambda e: [m.text for m in e.items] == ["three", "one"])
-        await desk.workspace.edit_queue(session, (three.id, two.id))
+        assert await desk.workspace.edit_queue(session, (), dropped=(one.id, two.id)) == (one,)
         assert [m.text for m in (await desk.snapshot(session)).queue] == ["three"]
         server.release("a")
         await desk.rest(session, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tui_agent.store.rows import dump, insert, partial_of
 from tui_agent.text.surrogates import safe_surrogates
@@ -80,21 +80,33 @@ def queue(connection: sqlite3.Connection, session_id: str) -> tuple[QueuedMessag
     return tuple(QueuedMessage(row["id"], row["text"], bool(row["after_turn"])) for row in rows)
 
 
-def set_queue(
-    connection: sqlite3.Connection, session_id: str, message_ids: Sequence[str]
+def edit_queue(
+    connection: sqlite3.Connection,
+    session_id: str,
+    messages: Sequence[QueuedMessage],
+    dropped: Collection[str],
 ) -> tuple[QueuedMessage, ...]:
-    """Keep exactly these messages, in this order. An id that has left the queue stays away."""
-    wanted = {message_id: place for place, message_id in enumerate(message_ids, 1)}
-    for message in queue(connection, session_id):
-        key = (session_id, message.id)
-        if message.id in wanted:
-            connection.execute(
-                "UPDATE queue SET position = ? WHERE session_id = ? AND id = ?",
-                (wanted[message.id], *key),
-            )
-        else:
-            connection.execute("DELETE FROM queue WHERE session_id = ? AND id = ?", key)
-    return queue(connection, session_id)
+    """Put these messages into this order, each with its `after_turn`, and drop those whose ids are
+    `dropped`; returns the ones that were. A message that has left the queue stays away; one that
+    came meanwhile stands after the named ones."""
+    queued = queue(connection, session_id)
+    gone = tuple(message for message in queued if message.id in dropped)
+    connection.executemany(
+        "DELETE FROM queue WHERE session_id = ? AND id = ?",
+        [(session_id, message.id) for message in gone],
+    )
+    named = {message.id: message for message in messages}
+    places = {message_id: place for place, message_id in enumerate(named)}
+    kept = [message for message in queued if message not in gone]
+    kept.sort(key=lambda message: places.get(message.id, len(places)))
+    connection.executemany(
+        "UPDATE queue SET position = ?, after_turn = ? WHERE session_id = ? AND id = ?",
+        [
+            (place, named.get(message.id, message).after_turn, session_id, message.id)
+            for place, message in enumerate(kept, 1)
+        ],
+    )
+    return gone
 
 
 # --- permissions ----------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tui_agent.store import (
     desk,
@@ -24,12 +24,18 @@ class DeskPart(StorePart):
         """The queued messages, in order."""
         return await self._db.read(lambda c: desk.queue(c, session_id))
 
-    async def set_queue(
-        self, session_id: str, message_ids: Sequence[str]
+    async def edit_queue(
+        self,
+        session_id: str,
+        messages: Sequence[QueuedMessage],
+        *,
+        dropped: Collection[str] = (),
     ) -> tuple[QueuedMessage, ...]:
-        """Keep exactly these queued messages, in this order; returns the queue as it is now."""
-        wanted = tuple(message_ids)
-        return await self._db.write(lambda c: desk.set_queue(c, session_id, wanted))
+        """Put these queued messages into this order, each with its `after_turn`, and drop those
+        whose ids are `dropped`; returns the ones that were still there to be dropped. What came
+        meanwhile stands after them."""
+        wanted, unwanted = tuple(messages), frozenset(dropped)
+        return await self._db.write(lambda c: desk.edit_queue(c, session_id, wanted, unwanted))
 
     async def save_draft(self, session_id: str, text: str) -> None:
         """Keep what is typed, also for a session that is not stored yet; empty forgets it."""

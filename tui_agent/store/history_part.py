@@ -64,6 +64,10 @@ class HistoryPart(StorePart):
         """The newest turn of a session."""
         return await self._db.read(lambda c: turns.last(c, session_id))
 
+    async def sent_prompts(self, folder: str, limit: int) -> tuple[str, ...]:
+        """What people sent in a folder, oldest first, the newest `limit`."""
+        return await self._db.read(lambda c: messages.sent_prompts(c, folder, limit))
+
     async def turns(self, session_id: str) -> tuple[TurnRecord, ...]:
         """All turns of a session, oldest first."""
         return await self._db.read(lambda c: turns.of_session(c, session_id))

@@ -21,10 +21,14 @@ from tui_agent.store.rows import (
     update,
 )
 from tui_agent.store.values import TurnEnd
+from tui_agent.text.surrogates import safe_surrogates
 from tui_agent.vocabulary.errors import ConflictError, StoreError
 from tui_agent.vocabulary.messages import Message, Origin
 from tui_agent.vocabulary.records import Boundary
 from tui_agent.vocabulary.usage import Usage
+
+_SESSIONS_OF_PROMPTS = 100
+"""The sessions of a folder that are asked for prompts: a bound on what is read."""
 
 
 def put(connection: sqlite3.Connection, session_id: str, message: Message, now: float) -> Message:
@@ -157,6 +161,21 @@ def read(
     ).fetchall()
     found = tuple(message_of(row) for row in rows)
     return found[::-1] if is_from_end else found
+
+
+def sent_prompts(connection: sqlite3.Connection, folder: str, limit: int) -> tuple[str, ...]:
+    """What people sent in the root sessions of a folder that were used last, oldest first, the
+    newest `limit`."""
+    rows = connection.execute(
+        """
+        SELECT text FROM messages
+        WHERE origin = 'user' AND text <> '' AND session_id IN (
+            SELECT id FROM sessions WHERE folder = ? AND parent_id IS NULL
+            ORDER BY updated DESC LIMIT ?)
+        ORDER BY number DESC LIMIT ?""",
+        (safe_surrogates(folder), _SESSIONS_OF_PROMPTS, limit),
+    ).fetchall()
+    return tuple(row["text"] for row in reversed(rows))
 
 
 def first_seq(connection: sqlite3.Connection, session_id: str) -> int:

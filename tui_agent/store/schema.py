@@ -256,7 +256,12 @@ _CLEARINGS: tuple[str, ...] = (
     "CREATE INDEX clearings_by_session ON clearings(session_id)",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _CLEARINGS)
+_PROMPTS: tuple[str, ...] = (
+    # what people sent is few among many messages, and a new session asks for it
+    "CREATE INDEX messages_of_people ON messages(session_id, seq) WHERE origin = 'user'",
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _CLEARINGS, _PROMPTS)
 """Step n brings a database from version n to n + 1."""
 
 

@@ -19,7 +19,6 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.timer import Timer
 
-from tui_agent.text import prose
 from tui_agent.ui.commands import BY_ID, COMMANDS, Command, mistyped, parse_slash
 from tui_agent.ui.desk.second_press import SecondPress
 from tui_agent.ui.palette import TableProvider
@@ -198,13 +197,18 @@ class TuiAgentApp(App[int]):
         self.workspace.say("")
         named = parse_slash(event.text)
         if (name := mistyped(event.text)) is not None:
-            self.workspace.composer.set_text(event.text)
+            self.workspace.composer.put_back(event.draft)
             self._say(f"No command /{name} · / lists them", True)
             return
         if named is None:
-            self.desk.turns.submit(event.text, after_turn=event.after_turn)
+            self.desk.turns.submit(event.text, after_turn=event.after_turn, draft=event.draft)
             return
         self.run_command(*named)
+
+    def on_composer_queue_wanted(self, event: Composer.QueueWanted) -> None:
+        """What was queued last is to be changed."""
+        event.stop()
+        self.desk.queue.take_back_last()
 
     def on_composer_typed(self, event: Composer.Typed) -> None:
         """Typing keeps dialogs away and is kept as the draft."""
@@ -222,7 +226,7 @@ class TuiAgentApp(App[int]):
         event.stop()
         self._asker.typed()
         if event.text:
-            self.workspace.composer.insert(prose(event.text))
+            self.workspace.composer.take_down(event.text)
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """A row of a pane was opened."""
@@ -366,6 +370,7 @@ class TuiAgentApp(App[int]):
             session = await self._operations.new_session()
         await self.desk.sessions.show(session)
         self.ticker.wake()
+        self.workspace.composer.sent_elsewhere = await self._operations.sent_prompts()
 
     async def _load_older(self) -> None:
         session = self.state.shown
@@ -379,7 +384,7 @@ class TuiAgentApp(App[int]):
         self._draft_timer = None
         session = self.state.shown
         if session is not None and self._operations.is_ready:
-            await self._told(self._operations.save_draft(session, self.workspace.composer.text))
+            await self._told(self._operations.save_draft(session, self.workspace.composer.draft))
 
     async def _leave(self, code: int) -> None:
         self.desk.turns.outbox.give_back()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tui_agent.vocabulary.agents import ModelChoice
     from tui_agent.vocabulary.blocks import JsonObject
     from tui_agent.vocabulary.decisions import Decision, Grant, PendingItem
-    from tui_agent.vocabulary.events import Event
+    from tui_agent.vocabulary.events import Event, QueuedMessage
     from tui_agent.vocabulary.inspection import InspectedRequest
     from tui_agent.vocabulary.messages import Message
     from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary
@@ -245,9 +245,19 @@ class Bridge:
         """See `WorkspaceApi`."""
         await self._ask(self._api.delete(session_id))
 
-    async def edit_queue(self, session_id: str, message_ids: tuple[str, ...]) -> None:
+    async def edit_queue(
+        self,
+        session_id: str,
+        messages: tuple[QueuedMessage, ...],
+        *,
+        dropped: tuple[str, ...] = (),
+    ) -> tuple[QueuedMessage, ...]:
         """See `WorkspaceApi`."""
-        await self._ask(self._api.edit_queue(session_id, message_ids))
+        return await self._ask(self._api.edit_queue(session_id, messages, dropped=dropped))
+
+    async def sent_prompts(self, limit: int = 500) -> tuple[str, ...]:
+        """See `WorkspaceApi`."""
+        return await self._ask(self._api.sent_prompts(limit))
 
     async def save_draft(self, session_id: str, text: str) -> None:
         """See `WorkspaceApi`."""

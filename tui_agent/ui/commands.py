@@ -164,8 +164,8 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "queue",
-        "Edit the queued messages",
-        lambda desk, _: desk.choices.edit_queue(),
+        "Queued messages: edit, move, remove",
+        lambda desk, _: desk.queue.show(),
         ("ctrl+q",),
         "queue",
     ),
@@ -211,8 +211,15 @@ COMPOSER_KEYS: tuple[tuple[str, str], ...] = (
     ("Enter", "send; while a turn runs, queue for its next step"),
     ("Alt+Enter", "queue for after the turn"),
     ("Shift+Enter, Ctrl+J", "new line"),
-    ("Up on the first line", "recall what was sent"),
-    ("/ then Tab", "complete a command"),
+    ("Up on the first line", "take back what is queued, else recall what was sent and begins so"),
+    ("Down on the last line", "go back towards what was typed"),
+    ("/ then Up, Down, Tab", "choose a command and complete it; Esc closes the list"),
+    ("Ctrl+T", "open or fold a long paste"),
+    ("Ctrl+G", "write in the editor of VISUAL or EDITOR"),
+    ("Ctrl+W, Ctrl+U, Ctrl+K", "kill the word, to the start, to the end of the line"),
+    ("Ctrl+Y, then Alt+Y", "put back what was killed, then what was killed before it"),
+    ("Ctrl+Z, then Ctrl+Y", "undo, then redo"),
+    ("Alt+B, Alt+F, Alt+D", "word left, word right, kill the word to the right"),
 )
 """Keys of the composer for the help screen; they edit text and are no commands."""
 

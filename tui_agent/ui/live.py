@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from textual.screen import Screen
 
 from tui_agent.ui.asking import Asker
+from tui_agent.ui.composer.queue_screen import QueueScreen
 from tui_agent.ui.dialogs.approval import ApprovalDialog
 from tui_agent.ui.dialogs.picker import Picker
 from tui_agent.ui.dialogs.question import QuestionDialog
@@ -85,7 +86,9 @@ class Live:
         """Draw everything that changed now; whether there is more to draw."""
         self._needs_redraw = False
         for screen in self._screens.screen_stack:
-            if isinstance(screen, WorkspaceScreen | AgentScreen | ReadingScreen | Picker):
+            if isinstance(
+                screen, WorkspaceScreen | AgentScreen | ReadingScreen | Picker | QueueScreen
+            ):
                 screen.redraw()
         return self._flush_all()
 

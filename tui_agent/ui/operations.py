@@ -18,6 +18,7 @@ from tui_agent.vocabulary.agents import ModelChoice
 from tui_agent.vocabulary.blocks import JsonObject
 from tui_agent.vocabulary.decisions import Decision, Grant, PendingItem
 from tui_agent.vocabulary.errors import UserError
+from tui_agent.vocabulary.events import QueuedMessage
 from tui_agent.vocabulary.inspection import InspectedRequest
 from tui_agent.vocabulary.records import SessionSnapshot
 from tui_agent.vocabulary.states import Mode
@@ -185,9 +186,19 @@ class Operations:
         self._state.sessions.drop(session_id)
         self._state.forget(session_id)
 
-    async def keep_in_queue(self, session_id: str, message_ids: tuple[str, ...]) -> None:
-        """Keep exactly these queued messages."""
-        await self.bridge.edit_queue(session_id, message_ids)
+    async def edit_queue(
+        self,
+        session_id: str,
+        messages: tuple[QueuedMessage, ...],
+        *,
+        dropped: tuple[str, ...] = (),
+    ) -> tuple[QueuedMessage, ...]:
+        """Order what is queued and drop some of it; those that could still be dropped."""
+        return await self.bridge.edit_queue(session_id, messages, dropped=dropped)
+
+    async def sent_prompts(self) -> tuple[str, ...]:
+        """What was sent in this folder, oldest first."""
+        return await self.bridge.sent_prompts()
 
     async def save_draft(self, view: SessionView, text: str) -> None:
         """Keep what is typed but not sent."""

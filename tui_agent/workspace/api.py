@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui_agent.vocabulary.agents import Limits, ModelChoice
     from tui_agent.vocabulary.blocks import JsonObject
     from tui_agent.vocabulary.decisions import Decision, Grant, PendingItem
-    from tui_agent.vocabulary.events import Event
+    from tui_agent.vocabulary.events import Event, QueuedMessage
     from tui_agent.vocabulary.inspection import InspectedRequest
     from tui_agent.vocabulary.messages import Message
     from tui_agent.vocabulary.records import (
@@ -220,8 +220,20 @@ class WorkspaceApi(Protocol):
         `ConflictError` while it runs, here or elsewhere, and for a subagent's session."""
         ...
 
-    async def edit_queue(self, session_id: str, message_ids: tuple[str, ...]) -> None:
-        """Keep exactly these queued messages, in this order."""
+    async def edit_queue(
+        self,
+        session_id: str,
+        messages: tuple[QueuedMessage, ...],
+        *,
+        dropped: tuple[str, ...] = (),
+    ) -> tuple[QueuedMessage, ...]:
+        """Put queued messages into this order, each with its `after_turn`, and drop those whose ids
+        are `dropped`. Returns the ones that were still there to be dropped: the others have been
+        delivered. What was queued meanwhile stands after the named ones."""
+        ...
+
+    async def sent_prompts(self, limit: int = 500) -> tuple[str, ...]:
+        """What people sent in the sessions of this folder, oldest first, the newest `limit`."""
         ...
 
     async def save_draft(self, session_id: str, text: str) -> None:

@@ -91,6 +91,10 @@ class Listing(Shared):
             return ()
         return await self.store.messages(session_id, before=seq, limit=limit)
 
+    async def sent_prompts(self, limit: int = 500) -> tuple[str, ...]:
+        """What people sent in this folder, oldest first."""
+        return await self.store.sent_prompts(self.folder, limit)
+
     async def list_grants(self, *, everywhere: bool = False) -> tuple[Grant, ...]:
         """What a person allowed from then on."""
         return await self.store.all_grants(None if everywhere else self.folder)

@@ -253,11 +253,18 @@ class Workspace(Listing, Keeping):
         runner = await self._owned(session_id)
         await runner.compact(focus)
 
-    async def edit_queue(self, session_id: str, message_ids: tuple[str, ...]) -> None:
-        """Keep exactly these queued messages, in this order."""
+    async def edit_queue(
+        self,
+        session_id: str,
+        messages: tuple[QueuedMessage, ...],
+        *,
+        dropped: tuple[str, ...] = (),
+    ) -> tuple[QueuedMessage, ...]:
+        """Order queued messages, say when each is delivered, drop some; those that were dropped."""
         runner = await self._owned(session_id)
-        await self.store.set_queue(session_id, message_ids)
+        gone = await self.store.edit_queue(session_id, messages, dropped=dropped)
         await runner.queue_changed()
+        return gone
 
     async def requests(self, session_id: str, prompt: str = "") -> tuple[InspectedRequest, ...]:
         """The request that `prompt` would cause now, then those that were sent last."""

@@ -50,8 +50,9 @@ def taken(command: Command) -> str:
     return f"/{command.slash} " if command.arguments else f"/{command.slash}"
 
 
-def completion_lines(completion: Completion, width: int, most: int = 6) -> tuple[Line, ...]:
-    """What is offered, around the one that is chosen."""
+def completion_lines(completion: Completion, width: int, height: int) -> tuple[Line, ...]:
+    """What is offered, around the one that is chosen, for a screen of that size."""
+    most = max(2, min(6, height // 4))
     column = 28 if width >= WIDE else 12
     first = max(0, min(completion.chosen - most // 2, len(completion.offered) - most))
     lines = []

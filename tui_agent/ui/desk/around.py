@@ -90,8 +90,7 @@ class Around:
         if view is not None and view.is_followed:
             await self.reload(session_id)
 
-    def give_back(self, text: str) -> None:
-        """Put `text` into the composer: nothing typed is ever lost, and what was typed since comes
+    def give_back(self, draft: str) -> None:
+        """Put `draft` into the composer: nothing typed is ever lost, and what was typed since comes
         after it."""
-        composer = self.screen.composer
-        composer.set_text(f"{text}\n{composer.text}" if composer.text else text)
+        self.screen.composer.put_back(draft)

@@ -1,4 +1,4 @@
-"""Picking for the shown session: its mode, its model, a queued message to take back."""
+"""Picking for the shown session: its mode and its model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from tui_agent.ui.dialogs.picker import Picker
 from tui_agent.ui.lines import Piece, Row, Tone, line
 from tui_agent.ui.operations import MODES
 from tui_agent.ui.projection.session import SessionView
-from tui_agent.vocabulary.events import QueuedMessage
 from tui_agent.vocabulary.states import Mode
 from tui_agent.workspace.api import OfferedModel
 
@@ -51,34 +50,6 @@ class Choices:
         """Choose the model; without a name, from a list."""
         if (session := self._around.shown()) is not None:
             self._around.stage.start(self._pick_model(session, name))
-
-    def edit_queue(self) -> None:
-        """Take a queued message back into the composer."""
-        session = self._around.shown()
-        if session is None:
-            return
-
-        def rows(text: str) -> tuple[Row, ...]:
-            return tuple(
-                Row(each.id, (line(Piece(" ".join(each.text.split()))),))
-                for each in session.queue
-                if text.casefold() in each.text.casefold()
-            )
-
-        def taken(key: str | None) -> None:
-            message = next((each for each in session.queue if each.id == key), None)
-            if message is not None:
-                self._around.stage.start(self._take_back(session, message))
-
-        self._around.stage.open_screen(
-            Picker(
-                "Queued messages",
-                rows,
-                empty="Nothing is queued.",
-                does="takes it back into the composer",
-            ),
-            taken,
-        )
 
     def _pick_mode(self, session: SessionView) -> None:
         def rows(text: str) -> tuple[Row, ...]:
@@ -135,15 +106,6 @@ class Choices:
             return
         await self._around.operations.set_model(session, offered.choice)
         self._around.screen.redraw()
-
-    async def _take_back(self, session: SessionView, message: QueuedMessage) -> None:
-        """A queued message returns to the composer once it is out of the queue."""
-        kept = tuple(each.id for each in session.queue if each.id != message.id)
-        await self._around.operations.keep_in_queue(session.id, kept)
-        if session.id == self._around.state.shown_id:
-            self._around.give_back(message.text)
-        else:
-            await self._around.operations.save_draft(session, message.text)
 
 
 def _model_row(key: str, offered: OfferedModel, *, is_used: bool) -> Row:

@@ -7,6 +7,7 @@ from tui_agent.ui.desk.around import Around
 from tui_agent.ui.desk.choices import Choices
 from tui_agent.ui.desk.overviews import Overviews
 from tui_agent.ui.desk.pages import Pages
+from tui_agent.ui.desk.queue import Queue
 from tui_agent.ui.desk.second_press import SecondPress
 from tui_agent.ui.desk.sessions import Sessions
 from tui_agent.ui.desk.turns import Turns
@@ -17,6 +18,7 @@ class Desk:
 
     pages: Pages
     turns: Turns
+    queue: Queue
     sessions: Sessions
     choices: Choices
     overviews: Overviews
@@ -26,6 +28,7 @@ class Desk:
         self._second_press = second_press
         self.pages = Pages(around)
         self.turns = Turns(around, second_press)
+        self.queue = Queue(around)
         self.sessions = Sessions(around, self.turns.outbox.send)
         self.choices = Choices(around)
         self.overviews = Overviews(around)

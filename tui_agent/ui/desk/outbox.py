@@ -16,10 +16,12 @@ from tui_agent.vocabulary.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What was typed. `session_id` of `None` means the first session, which is not open yet."""
+    """What was typed. `session_id` of `None` means the first session, which is not open yet;
+    `draft` is the text as the composer takes it back."""
 
     session_id: str | None
     text: str
+    draft: str
     after_turn: bool
 
 
@@ -31,10 +33,10 @@ class Outbox:
         self._prompts: deque[Prompt] = deque()
         self._is_sending = False
 
-    def put(self, text: str, *, after_turn: bool) -> None:
+    def put(self, text: str, draft: str, *, after_turn: bool) -> None:
         """Send `text` to the session that is shown, after what is here already."""
         shown_id = self._around.state.shown_id
-        self._prompts.append(Prompt(shown_id, text, after_turn))
+        self._prompts.append(Prompt(shown_id, text, draft, after_turn))
         if shown_id is None:
             self._around.screen.has_early_prompts = True
             self._around.screen.redraw()
@@ -50,7 +52,7 @@ class Outbox:
     def give_back(self) -> None:
         """Nothing more is sent: what waits is in the composer again."""
         first = self._prompts.popleft() if self._is_sending else None
-        waiting = [prompt.text for prompt in self._prompts]
+        waiting = [prompt.draft for prompt in self._prompts]
         self._prompts.clear()
         if first is not None:
             self._prompts.append(first)  # on its way: the engine has it
@@ -81,17 +83,17 @@ class Outbox:
         view = self._around.state.view(session_id)
         if view is not None:
             is_shown = session_id == self._around.state.shown_id
-            text = self._around.screen.composer.text if is_shown else ""
-            await self._around.operations.save_draft(view, text)
+            draft = self._around.screen.composer.draft if is_shown else ""
+            await self._around.operations.save_draft(view, draft)
 
     async def _take_back(self) -> None:
         """One was refused: it and those after it are drafts of their sessions again."""
         shown_id = self._around.state.shown_id
-        texts: dict[str | None, list[str]] = {}
+        drafts: dict[str | None, list[str]] = {}
         for prompt in self._prompts:
-            texts.setdefault(prompt.session_id or shown_id, []).append(prompt.text)
+            drafts.setdefault(prompt.session_id or shown_id, []).append(prompt.draft)
         self._prompts.clear()
-        for session_id, parts in texts.items():
+        for session_id, parts in drafts.items():
             view = self._around.state.view(session_id or "")
             if session_id == shown_id or view is None:
                 self._around.give_back("\n".join(parts))

@@ -76,7 +76,7 @@ class Sessions:
         """Show a session that is open."""
         await self.keep_place()
         screen, state = self._around.screen, self._around.state
-        early = screen.composer.text if state.shown_id is None else ""
+        early = screen.composer.draft if state.shown_id is None else ""
         state.shown_id = session.id
         screen.show_session(session)
         if early:  # typed while the first session was still opening
@@ -96,7 +96,7 @@ class Sessions:
         """Save draft, scroll place and folds of the shown session."""
         session, operations = self._around.state.shown, self._around.operations
         if session is not None and operations.is_ready:
-            await operations.save_draft(session, self._around.screen.composer.text)
+            await operations.save_draft(session, self._around.screen.composer.draft)
             await operations.save_view(session, self._around.screen.place_values())
 
     async def _follow(self, session_id: str) -> None:

@@ -19,9 +19,10 @@ class Turns:
         self._second_press = second_press
         self.outbox = Outbox(around)
 
-    def submit(self, text: str, *, after_turn: bool) -> None:
-        """Send what was typed; what cannot be sent goes back into the composer."""
-        self.outbox.put(text, after_turn=after_turn)
+    def submit(self, text: str, *, after_turn: bool, draft: str | None = None) -> None:
+        """Send what was typed; what cannot be sent goes back into the composer, as `draft` if that
+        is not the text itself."""
+        self.outbox.put(text, text if draft is None else draft, after_turn=after_turn)
 
     def resume(self) -> None:
         """Go on with what is open, cut or queued."""

@@ -15,7 +15,6 @@ from tui_agent.ui.marks import Mark, Marks
 from tui_agent.ui.projection.words import money, plural, spent
 
 if TYPE_CHECKING:
-    from tui_agent.ui.commands import Command
     from tui_agent.ui.projection.session import SessionView
     from tui_agent.vocabulary.events import QueuedMessage
 
@@ -111,38 +110,25 @@ def tab_line(tabs: tuple[tuple[str, str, int], ...], shown: str, width: int) -> 
     return Line(tuple(pieces), next_key)
 
 
+def when_words(message: QueuedMessage) -> str:
+    """When a queued message is delivered."""
+    return "after the turn" if message.after_turn else "next step"
+
+
 def queue_lines(queue: tuple[QueuedMessage, ...], marks: Marks, most: int = 3) -> tuple[Line, ...]:
     """What waits to be delivered, with when."""
     lines = []
     for message in queue[:most]:
         text = " ".join(message.text.split())
-        when = "after the turn" if message.after_turn else "next step"
         lines.append(
             Line(
                 (Piece(" "), marks.piece(Mark.QUEUED), Piece(f" {text}", Tone.MUTED)),
-                (Piece(f"queued: {when} ", Tone.MUTED),),
+                (Piece(f"queued: {when_words(message)} ", Tone.MUTED),),
             )
         )
     if len(queue) > most:
         more = plural(len(queue) - most, "more message")
         lines.append(Line((Piece(f"   {more} queued · Ctrl+Q edits", Tone.MUTED),)))
-    return tuple(lines)
-
-
-def completion_lines(commands: tuple[Command, ...], width: int, most: int = 6) -> tuple[Line, ...]:
-    """Commands that what is typed may become; the first is what Tab takes."""
-    column = 28 if width >= ALL_TABS else 12
-    lines = []
-    for at, command in enumerate(commands[:most]):
-        arguments = command.arguments if width >= ALL_TABS else ""
-        name = f" /{command.slash} {arguments}".rstrip()
-        tone = Tone.ACCENT if at == 0 else Tone.TEXT
-        lines.append(
-            Line(
-                (Piece(name.ljust(column), tone), Piece(f" {command.title}", Tone.MUTED)),
-                (Piece("Tab ", Tone.ACCENT),) if at == 0 else (),
-            )
-        )
     return tuple(lines)
 
 

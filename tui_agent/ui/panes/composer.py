@@ -22,6 +22,10 @@ from tui_agent.ui.composer.terminal_keys import teach_keys
 
 PLACEHOLDER = "Ask for a change, or type / for commands"
 SHORT_PLACEHOLDER = "Type here; / for commands"
+BUSY_HINT = "Enter steers · Alt+Enter after the turn"
+SHORT_BUSY_HINT = "Alt+Enter: after the turn"
+NARROW = 44
+"""Columns below which hints are short."""
 
 _BLANK_START = re.compile(r"\A\s*\n")
 
@@ -208,8 +212,8 @@ class Composer(PromptArea):
 
     def _show_hint(self) -> None:
         hint = self.chip_hint
-        if not hint and self.is_busy and self.text:
-            hint = "Enter steers · Alt+Enter after the turn"
+        if not hint and self.is_busy and self.text and not self.completion.offered:
+            hint = BUSY_HINT if self.size.width >= NARROW else SHORT_BUSY_HINT
         if self.border_title != hint:
             self.border_title = hint
 

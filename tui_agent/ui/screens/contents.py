@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_agent.ui.arrangement import Pane
-from tui_agent.ui.commands import completions
+from tui_agent.ui.composer.completing import completion_lines
 from tui_agent.ui.lines import Line, Row, line
 from tui_agent.ui.marks import Marks
 from tui_agent.ui.panes import bars
@@ -48,7 +48,11 @@ class PaneContents:
         self._draw_status(screen, session, now)
         self._draw_above(screen, session)
         if session is not None:
-            screen.composer.sent = tuple(session.sent)
+            screen.composer.show_state(
+                sent=tuple(session.sent),
+                has_queue=bool(session.queue),
+                is_busy=session.is_running,
+            )
 
     def _draw_lists(self, screen: WorkspaceScreen, session: SessionView | None, now: float) -> None:
         listed = self._state.sessions.all()
@@ -92,9 +96,8 @@ class PaneContents:
         screen.status.set_lines(bars.status_line(waiting_line(what, now), session, width))
 
     def _draw_above(self, screen: WorkspaceScreen, session: SessionView | None) -> None:
-        found = completions(screen.composer.text)
-        if found:
-            screen.set_above(bars.completion_lines(found, screen.size.width))
+        if offered := completion_lines(screen.composer.completion, *screen.size):
+            screen.set_above(offered)
         else:
             above = _above(session, screen.marks) if session is not None else ()
             screen.set_above(above)

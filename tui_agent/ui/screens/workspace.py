@@ -17,7 +17,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
 from tui_agent.ui.arrangement import ALL_PANES, Pane, arrange
-from tui_agent.ui.commands import completions
+from tui_agent.ui.composer.completing import completion_lines
 from tui_agent.ui.lines import Line, line
 from tui_agent.ui.marks import Marks
 from tui_agent.ui.panes import bars
@@ -202,7 +202,6 @@ class WorkspaceScreen(Screen[None]):
         """Another session is shown."""
         self.conversation.show(session)
         if session is not None:
-            self.composer.sent = tuple(session.sent)
             self.composer.set_text(session.draft)
             tab = session.view.get("tab")
             self._tab = next((pane for pane in ALL_PANES if pane.value == tab), self._tab)
@@ -240,7 +239,7 @@ class WorkspaceScreen(Screen[None]):
             "starting … · then what you sent goes" if self.has_early_prompts else "starting …"
         )
         self.status.set_lines(bars.status_line(line(self.note or starting).left, None, width))
-        self.set_above(bars.completion_lines(completions(self.composer.text), width))
+        self.set_above(completion_lines(self.composer.completion, *self.size))
 
     def tab_line(self, counts: Mapping[Pane, int]) -> Line:
         """The strip of tabs; `counts` says how many rows a pane has."""
