@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.ui import scenes
 from tests.ui.driving import running, until
 from tests.ui.fake_workspace import FakeWorkspace
+from tui_agent.ui.dialogs.approval import ApprovalDialog
 from tui_agent.ui.projection.items import UserItem
 from tui_agent.ui.startup import Start
 from tui_agent.vocabulary.blocks import TextBlock
@@ -50,6 +51,21 @@ async def test_a_commit_that_changes_nothing_here_draws_nothing_anew() -> None:
         workspace.foreign_commits += 1
         await until(pilot, lambda: len(workspace.asked("snapshot")) > asked)
         assert app.state.shown is before
+
+
+async def test_what_is_decided_in_the_other_window_asks_nothing_here_any_more() -> None:
+    workspace = followed()
+    item = scenes.command_item("rm -r build")
+    shot = workspace.snapshots[scenes.SHOP]
+    workspace.add(replace(shot, pending=(*shot.pending, item)))
+    async with running(workspace, start=SHOP) as (app, pilot):
+        while app.state.inbox.get(item.pending_id) is not None:
+            await until(pilot, lambda: isinstance(app.screen, ApprovalDialog))
+            workspace.items.clear()
+            workspace.add(replace(shot, pending=()))
+            workspace.foreign_commits += 1
+            await until(pilot, lambda: app.screen is app.workspace)
+        assert len(app.state.inbox) == 0
 
 
 async def test_who_takes_a_session_over_has_all_of_its_turns_first() -> None:

@@ -76,7 +76,6 @@ class Live:
         for session_id in tuple(self._state.broken):
             self._state.broken.discard(session_id)
             self._reload(session_id)
-        self._close_resolved()
         self._needs_redraw = True
         for screen in self._screens.screen_stack:
             if isinstance(screen, WorkspaceScreen | AgentScreen):
@@ -85,6 +84,7 @@ class Live:
     def draw(self) -> bool:
         """Draw everything that changed now; whether there is more to draw."""
         self._needs_redraw = False
+        self._close_resolved()
         for screen in self._screens.screen_stack:
             if isinstance(
                 screen, WorkspaceScreen | AgentScreen | ReadingScreen | Picker | QueueScreen

@@ -82,6 +82,11 @@ class WorkspaceState:
         for event in events:
             view.apply(event)
         self._views[session_id] = view
+        still_open = {item.pending_id for item in snapshot.pending}
+        for item in self.inbox.of_tree(session_id):
+            # asked since then is known by its event; all others were decided elsewhere
+            if item.pending_id not in still_open and not _is_asked(item.pending_id, events):
+                self.inbox.drop(item.pending_id)
         self.inbox.add(
             tuple(item for item in snapshot.pending if not _is_resolved(item.pending_id, events))
         )
@@ -116,6 +121,14 @@ class WorkspaceState:
             log.exception("%s was not shown", event.type)
             return False
         return True
+
+
+def _is_asked(pending_id: str, events: list[Event]) -> bool:
+    return any(
+        event.type in ("approval:pending", "question:pending")
+        and getattr(event, "pending_id", None) == pending_id
+        for event in events
+    )
 
 
 def _is_resolved(pending_id: str, events: list[Event]) -> bool:

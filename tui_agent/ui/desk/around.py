@@ -32,6 +32,10 @@ class Stage(Protocol):
         """Show a screen over the others."""
         ...
 
+    def draw(self) -> bool:
+        """Draw everything that changed now; whether there is more to draw."""
+        ...
+
     def put_aside(self, item: PendingItem) -> None:
         """The item was brought up; it does not come up by itself again."""
         ...
@@ -82,6 +86,7 @@ class Around:
         if before is not None and is_shown:
             after.view = before.view
         self.screen.show_anew(after)
+        self.stage.draw()
 
     async def take_over(self, session_id: str) -> None:
         """Before something is done in a session that was only followed: own it, if the window that

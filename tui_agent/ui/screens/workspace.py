@@ -211,7 +211,6 @@ class WorkspaceScreen(Screen[None]):
     def show_anew(self, session: SessionView) -> None:
         """The session on screen was loaded anew; what is typed and which pane is shown stay."""
         self.conversation.show(session)
-        self.redraw()
 
     def place_values(self) -> JsonObject:
         """Where the person is: scroll place, folds, the pane that is shown."""
