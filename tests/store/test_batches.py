@@ -378,3 +378,23 @@ async def test_a_later_batch_is_the_open_one(store: Store) -> None:
     opened = await store.open_batch("ses_a")
     assert opened is not None
     assert [run.tool_use_id for run in opened[1]] == ["c2"]
+
+
+async def test_a_call_whose_beginning_was_not_written_keeps_it_with_its_outcome(
+    store: Store,
+) -> None:
+    unwritten, written = await with_batch(store, "c1", "c2")
+    await approved(store, (unwritten, written))
+    await store.mark_started("ses_a", "c2", at=6.0, turn_id="turn_ses_a")
+    for call in ("c1", "c2"):
+        await store.record_outcome(
+            "ses_a",
+            call,
+            state=CallState.DONE,
+            outcome=Outcome.OK,
+            content=(TextBlock("read"),),
+            started=7.0,
+            at=8.0,
+        )
+    runs = await store.tool_runs("ses_a")
+    assert [(run.started, run.ended) for run in runs] == [(7.0, 8.0), (6.0, 8.0)]

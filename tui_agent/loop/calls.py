@@ -151,6 +151,7 @@ async def _record_outcome(turn: Turn, run: ToolRun, result: ToolResult) -> None:
         content=result.content,
         details=result.details,
         ends_turn=result.ends_turn,
+        started=run.started,
         at=turn.now(),
     )
     if is_first:

@@ -95,10 +95,11 @@ class BatchPart(StorePart):
         content: Sequence[ContentPart],
         details: JsonObject | None = None,
         ends_turn: bool = False,
+        started: float | None = None,
         at: float,
     ) -> bool:
         """Store a call's outcome and close its ask. False, and nothing changed, when it already
-        had one."""
+        had one. `started` is when it began, of a call whose beginning was not worth a write."""
         return await self._db.write(
             lambda c: batches.record_outcome(
                 c,
@@ -109,6 +110,7 @@ class BatchPart(StorePart):
                 content=tuple(content),
                 details=details or {},
                 ends_turn=ends_turn,
+                started=started,
                 at=at,
             )
         )

@@ -260,6 +260,7 @@ def record_outcome(
     content: Sequence[ContentPart],
     details: JsonObject,
     ends_turn: bool,
+    started: float | None,
     at: float,
 ) -> bool:
     """A call has its outcome, once: false, and nothing changed, when it had one already."""
@@ -271,6 +272,7 @@ def record_outcome(
         content=tuple(content),
         details=details,
         ends_turn=ends_turn,
+        started=started if run.started is None else run.started,
         ended=at,
     )
     return settle(connection, ended, UNSETTLED, "the call has ended")
@@ -283,7 +285,10 @@ def settle(
     if not run.state.is_settled or run.outcome is None:
         raise StoreError(f"The call {run.tool_use_id} is not at its end: {run.state}.")
     row = run_row(run)
-    names = ("state", "comment", "verdict", "outcome", "content", "details", "ends_turn", "ended")
+    names = (
+        *("state", "comment", "verdict", "outcome", "content", "details"),
+        *("ends_turn", "started", "ended"),
+    )
     kept = {name: row[name] for name in names}
     if not move(connection, run.session_id, run.tool_use_id, kept, came_from):
         return False
