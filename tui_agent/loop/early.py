@@ -100,13 +100,12 @@ async def _start(
 
 
 async def _allowed(turn: Turn, run: ToolRun) -> tuple[ToolRun, CheckedCall] | None:
-    """The call with its verdict when it may start, judged by what holds now."""
+    """The call with its verdict when it may start. Neither the mode nor what a person granted can
+    change the judgement on a read inside the workspace, so neither is looked up anew."""
     if run.tool_use_id in turn.spent_ids:
         return None
     if await turn.store.taken_call_ids(turn.session.id, (run.tool_use_id,)):
         return None
-    await turn.refresh()
-    grants = await turn.services.grants.granted(turn.session)
     try:
         checked = check(turn, run)
     except ToolError:
@@ -114,7 +113,7 @@ async def _allowed(turn: Turn, run: ToolRun) -> tuple[ToolRun, CheckedCall] | No
     folders = (turn.folder, *map(Path, turn.session.extra_folders))
     if not all(any(map(path.is_relative_to, folders)) for path in checked.effects.reads):
         return None
-    verdict = judge(gate_call(turn, run, checked), turn.rules, grants)
+    verdict = judge(gate_call(turn, run, checked), turn.rules)
     if verdict.action is not Action.ALLOW:
         return None
     return replace(run, verdict=verdict, digest=digest_of(turn, run, checked)), checked

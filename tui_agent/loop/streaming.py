@@ -226,7 +226,8 @@ def _without_calls(end: StreamEnd) -> StreamEnd:
 async def _with_fresh_ids(turn: Turn, end: StreamEnd) -> StreamEnd:
     """The response with an id of our own for every call whose id the session has seen before, be
     it only as that of a start that was discarded."""
-    ids = [use.id for use in tool_uses(end.blocks)]
+    checked = turn.reply.early if turn.reply is not None else {}
+    ids = [use.id for use in tool_uses(end.blocks) if use.id not in checked]
     taken = await turn.store.taken_call_ids(turn.session.id, ids) if ids else frozenset()
     taken |= turn.spent_ids.intersection(ids)
     if not taken:
