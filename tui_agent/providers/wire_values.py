@@ -89,9 +89,7 @@ def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
         return {}, None
     try:
         # not strict: models write line ends into their texts as they are
-        value = json.loads(
-            text, strict=False, parse_constant=_no_number, parse_float=_finite
-        )
+        value = json.loads(text, strict=False, parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         return {}, _not_json(str(error), text)
     return taken_arguments(value)
