@@ -102,14 +102,25 @@ async def _walk(turn: Turn) -> None:
     except TurnFailed as failure:
         _fail(turn, failure.message, failure.action)
     except ProviderError as error:
-        # all tries are over: the error's own advice may still promise one
-        waits = error.is_retryable and error.error_class is not ErrorClass.CONNECTION
-        _fail(turn, error.message, TRY_LATER if waits else error.action, error.error_class.value)
+        action = TRY_LATER if _promises_a_try(turn, error) else error.action
+        _fail(turn, error.message, action, error.error_class.value)
     except UserError as error:
         _fail(turn, str(error), "")
     except Exception as error:  # any handler's fault ends the turn, never the program
         log.exception("turn %s failed in %s", turn.id, turn.state)
         _fail(turn, f"internal error in {turn.state}: {error!r}", "The log has the details.")
+
+
+def _promises_a_try(turn: Turn, error: ProviderError) -> bool:
+    """Whether the error's own advice says that it is tried again, though all tries are over. One
+    that names how long to wait, or where nobody listens, keeps its advice."""
+    asked = error.retry_after or 0.0
+    is_told_to_wait = asked > turn.services.retry.longest_asked
+    return (
+        error.is_retryable
+        and error.error_class is not ErrorClass.CONNECTION
+        and not is_told_to_wait
+    )
 
 
 async def _dispatch(turn: Turn) -> LoopState:
