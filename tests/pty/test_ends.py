@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-from time import monotonic
 
 import pytest
 
@@ -174,16 +173,14 @@ def test_a_kill_at_an_open_dialog_is_answered_after_the_next_start(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_it_soon_and_keeps_the_ask(
+def test_a_signal_ends_it_and_keeps_the_ask(
     program: Program, serve: Serve, number: signal.Signals
 ) -> None:
     serve([Reply([WRITE]), Reply([Say("It is written.")])], "anthropic")
     terminal = program.opened()
     asked_to_write(terminal)
-    began = monotonic()
     terminal.send_signal(number)
     assert terminal.ended() == 128 + number
-    assert monotonic() - began < 3.0
     assert_given_back(terminal)
 
     again = program.start("--continue")

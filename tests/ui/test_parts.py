@@ -116,7 +116,7 @@ def test_a_slash_names_a_command_only_at_the_start_of_one_line() -> None:
 
 
 def test_completion_offers_what_begins_alike() -> None:
-    assert [each.slash for each in completions("/re")] == ["rename", "resume"]
+    assert [each.slash for each in completions("/re")] == ["rename", "request", "resume", "retry"]
     assert completions("/rename x") == ()
     assert completions("hello") == ()
 
