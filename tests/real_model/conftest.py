@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -140,10 +141,11 @@ def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One project folder for all: its path stands in the system prompt, before the tools, and a new
-    one would have the model read all of them again."""
-    made = tmp_path_factory.mktemp("project")
+def folder() -> Path:
+    """One project folder for all, the same in every run. Its path stands in the system prompt,
+    before the tools: with a new one the model reads them all again, and may answer otherwise."""
+    made = Path(tempfile.gettempdir()) / f"tui-agent-real-model-{os.getuid()}"
+    made.mkdir(mode=0o700, exist_ok=True)
     (made / "notes.txt").write_text(f"{TOLD}\n")
     return made
 
