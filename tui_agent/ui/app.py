@@ -254,7 +254,7 @@ class TuiAgentApp(App[int]):
     # --- what the desk needs -----------------------------------------------------------------
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run `work` in a worker; a `UserError` is told to the person."""
+        """Run `work` in a worker; what goes wrong in it is told to the person."""
         self.run_worker(self._told(work), exit_on_error=False)
 
     def open_screen(self, screen: Screen[Any], then: Callable[[Any], None] | None = None) -> None:
@@ -329,6 +329,9 @@ class TuiAgentApp(App[int]):
             await work
         except UserError as error:
             self._say(str(error), True)
+        except Exception as error:  # whatever it is, the person hears of it and the log keeps it
+            log.exception("what was asked for on the screen failed")
+            self._say(f"That failed: {type(error).__name__} (details are in the log)", True)
 
     async def _open(self) -> None:
         # the engine's imports would compete with the first paint and the first keys

@@ -62,7 +62,7 @@ class WorkspaceState:
         """No new snapshot is needed, or none comes: the view that is here goes on."""
         for event in self._arriving.pop(session_id, []):
             if (view := self._views.get(session_id)) is not None:
-                view.apply(event)
+                self._fold_into_view(event, view)
 
     def has_news(self, session_id: str) -> bool:
         """Whether events came for a session that is being fetched."""
@@ -80,7 +80,7 @@ class WorkspaceState:
             return None
         self._arriving.pop(session_id, None)
         for event in events:
-            view.apply(event)
+            self._fold_into_view(event, view)
         self._views[session_id] = view
         still_open = {item.pending_id for item in snapshot.pending}
         for item in self.inbox.of_tree(session_id):
@@ -109,9 +109,13 @@ class WorkspaceState:
             for arriving in self._arriving.values():
                 arriving.append(event)
             for session_id, view in self._views.items():
-                if session_id not in self._arriving and not self._fold(event, view):
-                    self.broken.add(session_id)
+                if session_id not in self._arriving:
+                    self._fold_into_view(event, view)
         return unknown
+
+    def _fold_into_view(self, event: Event, view: SessionView) -> None:
+        if not self._fold(event, view):
+            self.broken.add(view.id)
 
     def _fold(self, event: Event, into: Folding) -> bool:
         """One fold that fails must not keep the others, or the next events, from what is theirs."""
