@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.context.history import HISTORIES, model, numbered, result, results, use, user
 from tests.loop.stories import unsendable
+from tui_agent.context import compaction
+from tui_agent.context.budget import message_tokens
 from tui_agent.context.compaction import (
     SUMMARY_HEADING,
     Cut,
@@ -64,6 +67,25 @@ def test_the_task_survives_a_poor_summary() -> None:
     assert text.startswith(f"{SUMMARY_HEADING}\n\ngist\n\n")
     assert "build it" in text
     assert "in red" in text
+
+
+def test_each_message_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[int] = []
+
+    def counting(message: Message) -> int:
+        measured.append(message.seq)
+        return message_tokens(message)
+
+    monkeypatch.setattr(compaction, "message_tokens", counting)
+    history = numbered(*[user("a") for _ in range(300)])
+    assert choose_cut(history, SMALL) is not None
+    assert len(measured) == 300
+
+
+def test_a_long_request_is_carried_whole() -> None:
+    task = "the task in many words " * 400
+    cut = Cut(numbered(user(task), model("x")), numbered(user("next")))
+    assert task in summary_text(cut, "Poor.")
 
 
 def again(cut: Cut, *later: Message) -> Cut:

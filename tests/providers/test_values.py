@@ -23,7 +23,14 @@ from tui_agent.providers.base import (
 )
 from tui_agent.providers.chat_completions import ChatClient
 from tui_agent.providers.presets import PRESETS
-from tui_agent.providers.wire_values import GrowingText, id_for_wire, name_for_wire, parse_arguments
+from tui_agent.providers.wire_values import (
+    GrowingText,
+    fresh_call_id,
+    id_for_wire,
+    name_for_wire,
+    parse_arguments,
+    token_count,
+)
 from tui_agent.vocabulary.blocks import (
     ImageBlock,
     TextBlock,
@@ -409,3 +416,18 @@ async def test_a_connection_left_open_does_not_hold_the_turn_up(held: bytes) -> 
     await gone.wait()
     server.close()
     assert isinstance(items[-1], StreamEnd)
+
+
+@pytest.mark.parametrize("wanted", ["a" * 65, "a b", "a\x1b[31m", "\u202e", "é", ""])
+def test_an_id_that_no_provider_takes_back_is_replaced(wanted: str) -> None:
+    assert fresh_call_id(wanted, ()).startswith("call_")
+
+
+@pytest.mark.parametrize("wanted", ["a" * 64, "functions.Read:0", "call_1", "toolu_01A-b"])
+def test_any_other_id_of_a_maker_is_kept(wanted: str) -> None:
+    assert fresh_call_id(wanted, ()) == wanted
+
+
+@pytest.mark.parametrize("said", [-5, 10**30, 2.5, True, "7", None])
+def test_what_cannot_be_a_count_is_none(said: object) -> None:
+    assert token_count(said) is None

@@ -200,6 +200,14 @@ async def test_six_edits_at_once_all_stay(shop: Workshop) -> None:
     assert path.read_text() == "".join(f"done {n}\n" for n in range(6))
 
 
+async def test_a_preview_of_a_file_that_a_call_before_it_may_read_shows_the_change(
+    shop: Workshop,
+) -> None:
+    (shop.folder / "a.txt").write_text("one\n")
+    shown = shop.preview("Write", file_path="a.txt", content="two\n")
+    assert shown["kind"] == "diff"
+
+
 async def test_a_preview_shows_the_change_and_makes_none(shop: Workshop) -> None:
     path = shop.put("a.txt", "one\ntwo\nthree\n")
     await read(shop, "a.txt")

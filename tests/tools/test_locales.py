@@ -53,9 +53,9 @@ def test_all_tools_in_a_locale(locale: str, tmp_path: Path) -> None:
     name = "日本/ü.txt"
     searched = [name, name, "caf\\xe9.txt", f"{name}:1:日 ü", name]
     expected = [
-        f"Created {name} (1 lines added, 0 removed).",
+        f"Created {name} (1 line added, 0 removed).",
         "     1\t日 one",
-        f"Changed {name} (1 lines added, 1 removed).",
+        f"Changed {name} (1 line added, 1 removed).",
         "日 ü\n本",
         *searched,
         *searched,

@@ -1,4 +1,4 @@
-"""A second window of a session hears of what the first one commits, and owns it once that is gone."""
+"""A second window hears of what the first one commits, and owns the session once that is gone."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -308,3 +309,25 @@ async def test_an_answer_is_kept_when_no_model_can_be_asked(
         await desk.workspace.resume(session)
         assert (await desk.rest(session)).text == "Done."
         assert (place.folder / "a").exists()
+
+
+async def test_whoever_comes_at_once_to_a_reopened_session_meets_one_runner(
+    place: Place, scripted: StartScripted
+) -> None:
+    place.speak(await scripted([Reply([Say("one")]), Reply([Hold("held"), Say("two")])]))
+    async with place.opened() as desk:
+        session = await desk.begin("first")
+        await desk.rest(session)
+    async with place.opened() as desk:
+        workspace = desk.workspace
+        await asyncio.gather(
+            workspace.snapshot(session),
+            workspace.submit(session, "second"),
+            workspace.requests(session),
+            workspace.snapshot(session),
+        )
+        runner = workspace.runner(session)
+        assert runner is not None
+        assert runner.is_busy
+        await workspace.submit(session, "third")
+        assert [m.text for m in (await desk.snapshot(session)).queue] == ["third"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from tui_agent.context.budget import compaction_threshold, message_tokens, text_tokens
 from tui_agent.providers.base import ModelRequest, RequestMessage
@@ -32,6 +33,9 @@ KEPT_OF_ROOM = 0.5
 """And how much of what the threshold leaves beside prompt and tools, so that a small window is not
 full again at once."""
 BODY_CHARACTERS = 2_000
+"""Of one block, for the summariser."""
+PROMPT_CHARACTERS = 20_000
+"""Of a request that is carried over; a longer one says where it was cut."""
 SUMMARY_HEADING = "[Summary of the earlier conversation]"
 _FIRST_REQUEST = "The first request, word for word:"
 _LATEST_REQUEST = "The latest request, word for word:"
@@ -70,7 +74,8 @@ def choose_cut(history: Sequence[Message], facts: ModelFacts, overhead: int = 0)
     room = max(0, compaction_threshold(facts) - overhead)
     allowance = round(min(KEPT_SHARE * facts.window, KEPT_OF_ROOM * room))
     places = [index for index in range(1, len(history)) if _may_cut_before(history, index)]
-    fitting = [index for index in places if sum(map(message_tokens, history[index:])) <= allowance]
+    kept = _tokens_from(history)
+    fitting = [index for index in places if kept[index] <= allowance]
     if not fitting:
         fitting = places[-1:]
     prompts = [index for index in fitting if history[index].origin is Origin.USER]
@@ -78,6 +83,12 @@ def choose_cut(history: Sequence[Message], facts: ModelFacts, overhead: int = 0)
     if chosen is None or not _is_worth_it(history[:chosen]):
         return None
     return Cut(tuple(history[:chosen]), tuple(history[chosen:]))
+
+
+def _tokens_from(history: Sequence[Message]) -> list[int]:
+    """For each place the tokens from there to the end."""
+    sums = list(accumulate(map(message_tokens, reversed(history))))
+    return sums[::-1]
 
 
 def _may_cut_before(history: Sequence[Message], index: int) -> bool:
@@ -102,7 +113,11 @@ def summary_request(cut: Cut, model: str, facts: ModelFacts, focus: str = "") ->
 def summary_text(cut: Cut, summary: str) -> str:
     """The text of the stored summary message."""
     parts = [SUMMARY_HEADING, summary.strip()]
-    prompts = [_clip(text_of(each.blocks)) for each in cut.older if each.origin is Origin.USER]
+    prompts = [
+        _head_and_tail(text_of(each.blocks), PROMPT_CHARACTERS)
+        for each in cut.older
+        if each.origin is Origin.USER
+    ]
     first = _carried(cut, _FIRST_REQUEST) or next(iter(prompts), "")
     latest = prompts[-1] if prompts else _carried(cut, _LATEST_REQUEST)
     if first:

@@ -25,6 +25,7 @@ from tui_agent.providers.wire_values import (
     fresh_call_id,
     parse_arguments,
     taken_arguments,
+    token_count,
 )
 from tui_agent.vocabulary.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from tui_agent.vocabulary.messages import StopReason
@@ -148,7 +149,8 @@ class AnthropicAssembly:
                 getattr(usage, "output_tokens_details", None), "thinking_tokens", None
             ),
         }
-        self._counts.update({name: count for name, count in said.items() if count is not None})
+        counts = {name: token_count(count) for name, count in said.items()}
+        self._counts.update({name: count for name, count in counts.items() if count is not None})
 
     @property
     def partial_text(self) -> str:

@@ -28,6 +28,7 @@ from tui_agent.providers.wire_values import (
     call_name,
     fresh_call_id,
     parse_arguments,
+    token_count,
 )
 from tui_agent.vocabulary.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from tui_agent.vocabulary.errors import ErrorClass
@@ -218,15 +219,17 @@ class ChatAssembly:
         if usage is None:
             return
         said = usage if isinstance(usage, Mapping) else usage.model_dump()
-        prompt, output = said.get("prompt_tokens"), said.get("completion_tokens")
+        prompt = token_count(said.get("prompt_tokens"))
+        output = token_count(said.get("completion_tokens"))
         prompt_details = said.get("prompt_tokens_details") or {}
-        cached = prompt_details.get("cached_tokens")
+        cached = token_count(prompt_details.get("cached_tokens"))
         if cached is None:
-            cached = said.get("cached_tokens", said.get("prompt_cache_hit_tokens"))
-        written = prompt_details.get("cache_write_tokens")
+            cached = token_count(said.get("cached_tokens", said.get("prompt_cache_hit_tokens")))
+        written = token_count(prompt_details.get("cache_write_tokens"))
         fresh = None if prompt is None else max(0, prompt - (cached or 0) - (written or 0))
-        reasoning = (said.get("completion_tokens_details") or {}).get("reasoning_tokens")
-        unsaid = (said.get("total_tokens") or 0) - (prompt or 0) - (output or 0)
+        details = said.get("completion_tokens_details") or {}
+        reasoning = token_count(details.get("reasoning_tokens"))
+        unsaid = (token_count(said.get("total_tokens")) or 0) - (prompt or 0) - (output or 0)
         if reasoning is None and unsaid > 0 and output is not None:
             # a total that exceeds its parts does so by the reasoning, which is paid for as output
             reasoning, output = unsaid, output + unsaid

@@ -23,6 +23,9 @@ CUT_PROBLEM = (
 STOPPED_PROBLEM = "The response was stopped by a filter or a refusal, so this call was not run."
 _UNNAMED = "unnamed_tool"
 _MAX_SHOWN_ARGUMENTS = 200
+_MOST_TOKENS = 2**53
+"""More than a model can count to; JSON's own numbers are exact up to here."""
+_TAKEN_ID = re.compile(r"[!-~]{1,64}")
 _MAX_DEPTH = 64
 """Levels of a call's arguments. Far more than any tool wants, and so few that whatever walks
 through a history, here or at a provider, has the stack for it."""
@@ -149,10 +152,17 @@ def _not_json(why: str, text: str) -> str:
     return f"The arguments of this call are not valid JSON ({why}): {shown}"
 
 
+def token_count(said: object) -> int | None:
+    """A count as a provider says it; `None` for what cannot be one."""
+    is_count = isinstance(said, int) and not isinstance(said, bool) and 0 <= said <= _MOST_TOKENS
+    return said if isinstance(said, int) and is_count else None
+
+
 def fresh_call_id(wanted: str | None, taken: Collection[str]) -> str:
-    """`wanted` if no other call has it, else an id of our own."""
-    if wanted and wanted not in taken:
-        return sound_text(wanted)
+    """`wanted` if no other call has it and every provider takes it, else an id of our own: they
+    ask only that a result has the id of its call."""
+    if wanted and wanted not in taken and _TAKEN_ID.fullmatch(wanted):
+        return wanted
     return f"call_{secrets.token_hex(12)}"
 
 

@@ -63,8 +63,8 @@ def preview_change(files: Files, context: ToolContext, text: str, plan: Plan) ->
     try:
         path = resolve(context.folder, text)
         old = _content(files, context, path)
-        if old is not None:
-            _check_seen(context, path, old)
+        if old is not None and context.ledger.digest(path) is not None:
+            _check_seen(context, path, old)  # else a call before this one may read it yet
         return plan(path, old).details()
     except FileError as error:
         return {"kind": "text", "text": f"As things stand this will fail: {error}"}
@@ -73,7 +73,8 @@ def preview_change(files: Files, context: ToolContext, text: str, plan: Plan) ->
 def change_result(change: Change, context: ToolContext) -> ToolResult:
     """What the model is told of a change that was made."""
     name = shown(change.path, context.folder)
-    counts = f"{change.diff.added} lines added, {change.diff.removed} removed"
+    added = change.diff.added
+    counts = f"{added} line{'' if added == 1 else 's'} added, {change.diff.removed} removed"
     verb = "Created" if change.old is None else "Changed"
     details = {**change.details(), "digest": digest_of(change.data)}
     return ToolResult((TextBlock(f"{verb} {name} ({counts})."),), details)

@@ -90,6 +90,8 @@ class Watch:
                     await self.look()
             except UserError as error:
                 log.warning("decisions of other processes cannot be seen: %s", error)
+            except Exception:  # a watch that has died would go unnoticed: the next look is another
+                log.exception("looking for decisions of other processes failed")
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:

@@ -326,10 +326,13 @@ class Workspace(Listing, Keeping):
 
     async def adopt(self, record: SessionRecord, path: tuple[str, ...]) -> SessionRunner:
         """The runner of a session, made when there is none."""
+        if record.id not in self._runners:
+            known = await self.store.known_files(record.id)
+            ledger = rebuilt_ledger(known, Path(record.folder))
+        # looked at again behind the wait: two runners of a session would run two turns at once
         runner = self._runners.get(record.id)
         if runner is None:
             agent = find_agent(record.agent) or MAIN
-            ledger = rebuilt_ledger(await self.store.known_files(record.id), Path(record.folder))
             runner = SessionRunner(
                 self,
                 record,
