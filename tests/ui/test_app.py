@@ -192,6 +192,26 @@ async def test_escape_interrupts_and_with_open_asks_only_at_the_second_key() -> 
         assert "1 open ask will be cancelled" in app.workspace.status.plain
         await pilot.press("escape")
         await until(pilot, lambda: bool(workspace.asked("interrupt")))
+        assert "will be cancelled" not in app.workspace.status.plain
+
+
+async def test_what_a_command_says_stays_until_somebody_types() -> None:
+    async with running(FakeWorkspace()) as (app, pilot):
+        await pilot.press(*"/mode bogus", "enter")
+        await settle(pilot)
+        assert "No mode bogus" in app.workspace.status.plain
+        await pilot.press("x")
+        await settle(pilot)
+        assert "No mode bogus" not in app.workspace.status.plain
+
+
+async def test_a_text_put_into_the_composer_by_the_program_keeps_no_dialog_away() -> None:
+    workspace = scenes.busy_workspace()
+    async with running(workspace, start=SHOP, typing_pause=1e9) as (app, pilot):
+        app.workspace.composer.set_text("a draft")
+        await settle(pilot)
+        workspace.ask(scenes.item())
+        await until(pilot, lambda: len(app.screen_stack) == 2)
 
 
 async def test_keys_of_one_burst_keep_their_order() -> None:

@@ -220,6 +220,13 @@ class TuiAgentApp(App[int]):
         self.ticker.wake()
         self._save_draft_soon()
 
+    def on_composer_loaded(self, event: Composer.Loaded) -> None:
+        """What is said stays: nobody typed. The draft is another one."""
+        event.stop()
+        self.workspace.redraw()
+        self.ticker.wake()
+        self._save_draft_soon()
+
     def on_guarded_dialog_typed(self, event: GuardedDialog.Typed) -> None:
         """So does typing into a dialog that did not ask for it; what was meant for the composer
         gets there."""

@@ -45,6 +45,7 @@ class Turns:
             said = f"{plural(asks, 'open ask')} will be cancelled · Esc again interrupts"
             self._around.screen.say(said)
             return
+        self._around.screen.say("")  # not "again" any more
         self._around.stage.start(self._around.operations.interrupt(session.id))
 
     def retry_now(self) -> None:

@@ -1,7 +1,7 @@
 """Where a person types: grows to a third of the screen, sends, queues, recalls, completes.
 
 It knows no session: it tells what was typed and is told what to show. Drafts are kept by whoever
-listens to `Typed`.
+listens to `Typed` and `Loaded`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ class Composer(PromptArea):
             self.after_turn = after_turn
 
     class Typed(Message):
-        """The text changed; what counts for the draft."""
+        """The person changed the text; what counts for the draft."""
+
+    class Loaded(Message):
+        """Another text was put here by the program, or what was here was sent: nobody types."""
 
     class QueueWanted(Message):
         """The person wants the message back that was queued last."""
@@ -71,7 +74,11 @@ class Composer(PromptArea):
         """Show a draft with the cursor at its end. It is another text: what was walked through and
         what could be undone is forgotten."""
         self._history.end()
-        super().set_text(draft)
+        with self.prevent(TextArea.Changed):
+            super().set_text(draft)
+        self.completion.follow(self.text)
+        self._show_hint()
+        self.post_message(self.Loaded())
 
     def put_back(self, draft: str) -> None:
         """What could not be sent returns before what was typed since."""
