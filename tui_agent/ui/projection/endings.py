@@ -30,8 +30,8 @@ def end_notice(reason: DoneReason, detail: str = "") -> tuple[NoticeKind, str] |
         case DoneReason.HOOK_STOPPED:
             return NoticeKind.WARNING, f"A hook stopped the turn{said}."
         case DoneReason.PENDING_APPROVAL:
-            return NoticeKind.WARNING, "Paused: an approval is open. F2 shows it."
+            return NoticeKind.WARNING, "Paused here for an approval."
         case DoneReason.PENDING_QUESTION:
-            return NoticeKind.WARNING, "Paused: a question is open. F2 shows it."
+            return NoticeKind.WARNING, "Paused here for a question."
         case _:
             assert_never(reason)
