@@ -320,12 +320,7 @@ async def test_whoever_comes_at_once_to_a_reopened_session_meets_one_runner(
         await desk.rest(session)
     async with place.opened() as desk:
         workspace = desk.workspace
-        await asyncio.gather(
-            workspace.snapshot(session),
-            workspace.submit(session, "second"),
-            workspace.requests(session),
-            workspace.snapshot(session),
-        )
+        await asyncio.gather(workspace.snapshot(session), workspace.submit(session, "second"))
         runner = workspace.runner(session)
         assert runner is not None
         assert runner.is_busy

@@ -326,23 +326,23 @@ class Workspace(Listing, Keeping):
 
     async def adopt(self, record: SessionRecord, path: tuple[str, ...]) -> SessionRunner:
         """The runner of a session, made when there is none."""
-        if record.id not in self._runners:
-            known = await self.store.known_files(record.id)
-            ledger = rebuilt_ledger(known, Path(record.folder))
-        # looked at again behind the wait: two runners of a session would run two turns at once
         runner = self._runners.get(record.id)
         if runner is None:
-            agent = find_agent(record.agent) or MAIN
-            runner = SessionRunner(
-                self,
-                record,
-                agent,
-                path,
-                ledger,
-                policy_denies=self._config.unattended_denies,
-            )
-            self._runners[record.id] = runner
+            made = await self._new_runner(record, path)
+            # who came first during the wait stays: two runners would run two turns at once
+            runner = self._runners.setdefault(record.id, made)
         return runner
+
+    async def _new_runner(self, record: SessionRecord, path: tuple[str, ...]) -> SessionRunner:
+        known = await self.store.known_files(record.id)
+        return SessionRunner(
+            self,
+            record,
+            find_agent(record.agent) or MAIN,
+            path,
+            rebuilt_ledger(known, Path(record.folder)),
+            policy_denies=self._config.unattended_denies,
+        )
 
     def release(self, runner: SessionRunner) -> None:
         """A child at rest with nothing open needs no runner."""
