@@ -212,8 +212,16 @@ def test_results_in_the_history_settle_calls_that_no_event_told_of() -> None:
     [
         (LoopMaxTurns(limit=25), NoticeKind.WARNING, "round limit: 25"),
         (LoopDenied(tools=("Bash",)), NoticeKind.INFO, "you denied: Bash"),
-        (LoopPendingApproval(pending_ids=("p",)), NoticeKind.WARNING, "Paused here for an approval."),
-        (LoopPendingQuestion(pending_ids=("p",)), NoticeKind.WARNING, "Paused here for a question."),
+        (
+            LoopPendingApproval(pending_ids=("p",)),
+            NoticeKind.WARNING,
+            "Paused here for an approval.",
+        ),
+        (
+            LoopPendingQuestion(pending_ids=("p",)),
+            NoticeKind.WARNING,
+            "Paused here for a question.",
+        ),
         (LoopAborted(), NoticeKind.INFO, "Interrupted."),
         (LoopBudgetExceeded(spent=51_000, limit=50_000), NoticeKind.WARNING, "51k of 50k"),
         (LoopDetected(tool="Read", count=3), NoticeKind.WARNING, "Read, 3 times"),
