@@ -6,15 +6,18 @@ import pytest
 
 from tests.ui import scenes
 from tests.ui.driving import running, settle, until
-from tests.ui.fake_workspace import FakeWorkspace
+from tests.ui.fake_workspace import START, FakeWorkspace
 from tui_agent.ui.app import TuiAgentApp
 from tui_agent.ui.dialogs.approval import ApprovalDialog
 from tui_agent.ui.dialogs.editing import editable_text, edited_input, text_field
 from tui_agent.ui.dialogs.question import QuestionDialog
+from tui_agent.ui.screens.contents import PaneContents
 from tui_agent.ui.startup import Start
 from tui_agent.ui.widgets.pager import Pager
 from tui_agent.vocabulary.decisions import Choice, Decision, PendingItem, Scope
-from tui_agent.vocabulary.events import ApprovalResolved
+from tui_agent.vocabulary.events import ApprovalResolved, SessionPhase
+from tui_agent.vocabulary.ids import Clock
+from tui_agent.vocabulary.states import Phase, PhaseLabel
 
 SHOP = Start(session_id=scenes.SHOP)
 
@@ -36,6 +39,26 @@ async def decided_by(*keys: str, item: PendingItem | None = None) -> list[Decisi
         decisions = [call[2] for call in workspace.asked("decide")]
         assert all(isinstance(decision, Decision) for decision in decisions)
         return decisions  # type: ignore[return-value]
+
+
+async def test_the_clock_of_the_waiting_line_goes_on_beneath_a_dialog(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tui_agent.ui.app.COUNT_EVERY", 0.02)
+    wall = START + 100
+    workspace = scenes.busy_workspace()
+    async with running(workspace, start=SHOP) as (app, pilot):
+        clock = Clock(wall=lambda: wall, monotonic=lambda: 100.0)
+        app.workspace.contents = PaneContents(app.state, clock)
+        workspace.publish(
+            *scenes.in_shop(SessionPhase(phase=Phase.REQUIRES_ACTION, label=PhaseLabel.CONFIRMING))
+        )
+        workspace.ask(scenes.item())
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await settle(pilot)
+        before = app.workspace.status.plain
+        wall += 50
+        await until(pilot, lambda: app.workspace.status.plain != before)
 
 
 async def test_y_allows_once() -> None:

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from tui_agent.vocabulary.events import Event
 
 SAVE_DRAFT_AFTER = 1.0
+COUNT_EVERY = 1.0
+"""Seconds between two drawings while all that moves is how long the person is waited for."""
 KEEP_PLACE_SECONDS = 1.0
 """How long leaving waits for draft and place to be stored."""
 
@@ -101,6 +103,7 @@ class TuiAgentApp(App[int]):
         self._bridge: Bridge | None = None
         self._unfollow: Callable[[], None] | None = None
         self._draft_timer: Timer | None = None
+        self._count_timer: Timer | None = None
 
     # What works with sessions is made when the first screen stands, or when a key needs it sooner:
     # loading it takes as long as painting that screen.
@@ -316,7 +319,17 @@ class TuiAgentApp(App[int]):
     def _tick(self, count: int) -> bool:
         if self._live is None or not self.is_running:
             return False  # woken again when there is something
-        return self._live.tick(count)
+        is_needed = self._live.tick(count)
+        if not is_needed and self._live.is_counting and self._count_timer is None:
+            # all that moves is a clock of seconds: between two of them the ticker may sleep
+            self._count_timer = self.set_timer(COUNT_EVERY, self._count_on)
+        return is_needed
+
+    def _count_on(self) -> None:
+        self._count_timer = None
+        if self._live is not None:
+            self._live.draw_soon()
+            self.ticker.wake()
 
     def _say(self, text: str, is_failure: bool) -> None:
         if is_failure:

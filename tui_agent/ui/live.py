@@ -22,6 +22,7 @@ from tui_agent.ui.screens.workspace import WorkspaceScreen
 from tui_agent.ui.state import WorkspaceState
 from tui_agent.vocabulary.decisions import PendingItem
 from tui_agent.vocabulary.events import Event
+from tui_agent.vocabulary.states import Phase
 
 REDRAW_EVERY = 4
 """Ticks between two drawings of the panes; the conversation is drawn at every tick."""
@@ -91,6 +92,19 @@ class Live:
             ):
                 screen.redraw()
         return self._flush_all()
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether the waiting line counts how long it waits for the person."""
+        session = self._state.shown
+        return session is not None and (
+            session.lamps.phase is Phase.REQUIRES_ACTION
+            or bool(self._state.inbox.of_tree(session.id))
+        )
+
+    def draw_soon(self) -> None:
+        """Something that is shown is old: draw at one of the next ticks."""
+        self._needs_redraw = True
 
     def tick(self, count: int) -> bool:
         """One step of everything that moves; whether another one is needed."""
