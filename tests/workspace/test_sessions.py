@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from tests.scripted.plugin import StartScripted
-from tests.scripted.script import Call, Hold, Reply, Say
+from tests.scripted.script import Call, Hold, Reply, Say, Usage
 from tests.workspace.kit import PLAIN_NO, Place, Scope, bash
 from tui_agent.vocabulary.blocks import text_of
 from tui_agent.vocabulary.decisions import Choice, Decision
 from tui_agent.vocabulary.errors import ConflictError, NotFoundError, UsageError, UserError
-from tui_agent.vocabulary.events import DoneEvent
+from tui_agent.vocabulary.events import DoneEvent, ProviderComplete
 from tui_agent.vocabulary.states import DoneReason, Mode, Phase
 
 
@@ -326,3 +326,25 @@ async def test_whoever_comes_at_once_to_a_reopened_session_meets_one_runner(
         assert runner.is_busy
         await workspace.submit(session, "third")
         assert [m.text for m in (await desk.snapshot(session)).queue] == ["third"]
+
+
+async def test_what_a_session_cost_is_known_after_a_restart(
+    place: Place, scripted: StartScripted, wire: str
+) -> None:
+    server = await scripted(
+        [Reply([Say("one"), Usage(1_000, 10)]), Reply([Say("two"), Usage(2_000, 20)])]
+    )
+    place.speak(server, wire)
+    settings = place.home / "settings.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[models."scripted-1"]\nprice = { input = 1.0, output = 10.0 }\n')
+    async with place.opened() as desk:
+        session = await desk.begin("first")
+        await desk.rest(session)
+        await desk.workspace.submit(session, "second")
+        await desk.rest(session, 2)
+        told = [event.cost for event in desk.trace.all(ProviderComplete)]
+    async with place.opened() as desk:
+        cost = (await desk.snapshot(session)).cost
+        assert cost == pytest.approx(0.0033)
+        assert cost == pytest.approx(sum(each for each in told if each is not None))

@@ -56,6 +56,10 @@ class HistoryPart(StorePart):
         how = TurnEnd(turn_id, reason, ended, usage, rounds, cause)
         await self._db.write(lambda c: turns.end(c, how))
 
+    async def usage_by_model(self, session_id: str) -> tuple[tuple[str, str, Usage], ...]:
+        """Tokens of a session's own replies by provider and model."""
+        return await self._db.read(lambda c: turns.usage_by_model(c, session_id))
+
     async def save_turn_usage(self, turn_id: str, usage: Usage, rounds: int) -> None:
         """Store a running turn's totals so far (`append_reply` does it too)."""
         await self._db.write(lambda c: turns.save_usage(c, turn_id, usage, rounds))

@@ -96,3 +96,20 @@ def _spent(connection: sqlite3.Connection, where: str, key: str) -> Usage:
         ).fetchone()
         total += usage_of(row)
     return total
+
+
+def usage_by_model(
+    connection: sqlite3.Connection, session_id: str
+) -> tuple[tuple[str, str, Usage], ...]:
+    """Tokens of a session's own replies by provider and model, as prices differ."""
+    fields = ("input", "output", "cache_read", "cache_write", "reasoning")
+    sums = ", ".join(f"SUM(json_extract(usage, '$.{field}')) AS {field}" for field in fields)
+    rows = connection.execute(
+        f"SELECT provider, model, {sums} FROM messages"  # noqa: S608 - our own names
+        " WHERE session_id = ? AND usage IS NOT NULL AND provider IS NOT NULL"
+        " GROUP BY provider, model",
+        (session_id,),
+    )
+    return tuple(
+        (row["provider"], row["model"], Usage(*(row[field] for field in fields))) for row in rows
+    )

@@ -189,5 +189,7 @@ class SessionSnapshot:
     phase: Phase
     waiting_for: str
     boundaries: tuple[Boundary, ...] = ()
+    cost: float | None = None
+    """USD for the replies of the session itself, as far as prices are known."""
     is_ours: bool = True
     """Whether this process owns the session's tree; else it can only be followed."""

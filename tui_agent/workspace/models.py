@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from tui_agent.context.budget import cost
 from tui_agent.loop.turn import ModelAccess
 from tui_agent.providers.base import ListedModel, ModelClient
 from tui_agent.providers.catalogue import CATALOGUE, default_model, facts_for
@@ -32,6 +33,7 @@ from tui_agent.vocabulary.agents import ModelChoice, ModelFacts
 from tui_agent.vocabulary.errors import ProviderError, UsageError, UserError
 from tui_agent.vocabulary.ids import SYSTEM_CLOCK, Clock
 from tui_agent.vocabulary.records import SessionRecord
+from tui_agent.vocabulary.usage import Usage
 from tui_agent.workspace.api import OfferedModel
 from tui_agent.workspace.model_reports import ModelReports
 
@@ -122,6 +124,10 @@ class ModelBroker:
         overrides = _overrides(entry) if entry else {}
         overrides.setdefault("effort", self._settings.model.effort)
         return facts_for(placed, overrides, told=self._reports.told(placed))
+
+    def price(self, provider: str, model: str, usage: Usage) -> float | None:
+        """USD for `usage`; `None` when the model's prices are not known."""
+        return cost(usage, self.facts(ModelChoice(provider, model)))
 
     async def prepare(self) -> None:
         """Load what the first call of a new session needs; a choice that cannot be used is not a

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from tui_agent.store import Store
 from tui_agent.vocabulary.records import SessionRecord, SessionSnapshot, SessionSummary
 from tui_agent.vocabulary.states import Phase
+from tui_agent.vocabulary.usage import Usage
 from tui_agent.workspace.bus import EventBus
 from tui_agent.workspace.resting import agent_path, resting_reason
 from tui_agent.workspace.runner import SessionRunner
@@ -22,6 +23,7 @@ async def take_snapshot(
     unsaved: SessionRecord | None,
     runners: Mapping[str, SessionRunner],
     owned: Collection[str],
+    price: Callable[[str, str, Usage], float | None],
 ) -> SessionSnapshot:
     """The snapshot of one session.
 
@@ -56,8 +58,18 @@ async def take_snapshot(
         phase=phase,
         waiting_for=waiting_for,
         boundaries=await store.boundaries(session_id),
+        cost=await _cost(store, session_id, price),
         is_ours=record.root_id in owned,
     )
+
+
+async def _cost(
+    store: Store, session_id: str, price: Callable[[str, str, Usage], float | None]
+) -> float | None:
+    """What the replies cost that have a known price; `None` when none has."""
+    spent = await store.usage_by_model(session_id)
+    known = [cost for each in spent if (cost := price(*each)) is not None]
+    return sum(known) if known else None
 
 
 async def _phase(

@@ -164,6 +164,7 @@ class Workspace(Listing, Keeping):
             unsaved=record,
             runners=self._runners,
             owned=self._opened,
+            price=self._broker.price,
         )
 
     async def delete(self, session_id: str) -> None:

@@ -143,6 +143,7 @@ class SessionView:
         self.queue = snapshot.queue
         self.view = snapshot.view
         self.draft = snapshot.draft
+        self.cost = snapshot.cost
         for turn in snapshot.turns:
             self.usage = self.usage + turn.usage
         for message in snapshot.messages:
