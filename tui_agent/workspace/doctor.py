@@ -246,6 +246,8 @@ def _why(config: WorkspaceConfig, provider: str) -> str:
 
 
 def _next(model: Sequence[Check]) -> Check:
+    if model[0].ok and any(check.ok is None for check in model):
+        return Check("next", None, "look at the model above, then start", "tui-agent")
     if all(check.ok is not False for check in model) and model[0].ok:
         return Check("next", True, "everything is ready", "tui-agent")
     if model[0].ok is None:
