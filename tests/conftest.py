@@ -6,6 +6,7 @@ reference screens, and the profiles of Hypothesis.
 """
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,14 @@ ROOT = Path(__file__).resolve().parent.parent
 for _name in ("NO_COLOR", "TEXTUAL_THEME"):
     os.environ.pop(_name, None)
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
+
+# A shell starts its background jobs with these ignored, and every child would inherit that.
+for _number, _usual in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGQUIT, signal.SIG_DFL),
+):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _usual)
 
 # Loaded from here and not by its entry point, so that the lines above come before it.
 pytest_plugins = ["pytest_textual_snapshot"]
