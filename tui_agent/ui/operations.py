@@ -203,14 +203,14 @@ class Operations:
     async def save_draft(self, view: SessionView, text: str) -> None:
         """Keep what is typed but not sent."""
         if text != view.draft:
-            view.draft = text
             await self.bridge.save_draft(view.id, text)
+            view.draft = text  # only now: one that could not be saved is tried again
 
     async def save_view(self, view: SessionView, values: JsonObject) -> None:
         """Keep where the person was."""
         if values != view.view:
-            view.view = values
             await self.bridge.save_view(view.id, values)
+            view.view = values
 
     async def grants(self) -> tuple[Grant, ...]:
         """What was allowed for a session of this folder, or for all of them."""

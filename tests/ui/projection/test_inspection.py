@@ -27,7 +27,7 @@ REQUEST = InspectedRequest(
 
 def test_the_parts_come_with_size_and_origin_and_the_prompt_in_full() -> None:
     said = text_of(layer_lines(REQUEST, Marks(ascii_only=True)))
-    assert "1,234 of 100,000 tokens  1.2 % of the window" in said
+    assert "1,234 of 100,000 tokens  1.2 % of the window · its parts are estimates" in said
     assert " tools            600 ########          8 tools" in said
     assert " - 5 older tool results were cleared" in said
     assert "base  built in\nYou are an agent." in said

@@ -36,11 +36,7 @@ class Inbox:
 
     def of_tree(self, session_id: str) -> tuple[PendingItem, ...]:
         """The items of a session and of everything below it."""
-        return tuple(
-            item
-            for item in self.all()
-            if item.session_id == session_id or session_id in item.agent_path
-        )
+        return tuple(item for item in self.all() if item.is_below(session_id))
 
     def load(self, items: tuple[PendingItem, ...]) -> None:
         """What the store holds now."""

@@ -39,7 +39,7 @@ def layer_lines(request: InspectedRequest, marks: Marks) -> list[Line]:
         line(
             Piece(f"{request.tokens:,}", Tone.STRONG),
             f" of {request.window:,} tokens",
-            Piece(f"  {share:.1f} % of the window", Tone.MUTED),
+            Piece(f"  {share:.1f} % of the window · its parts are estimates", Tone.MUTED),
         ),
         line(),
     ]
