@@ -236,7 +236,22 @@ def test_an_odd_command_is_edited_in_a_form_that_shows_and_keeps_everything() ->
     assert edited_input(odd, None, text) == odd
 
 
-@pytest.mark.parametrize("size", [(40, 12), (44, 9), (80, 24), (160, 45)])
+@pytest.mark.parametrize("height", [7, 8, 9, 10, 11, 12, 13, 16])
+async def test_a_change_is_only_allowed_where_some_of_it_is_in_view(height: int) -> None:
+    workspace = scenes.busy_workspace()
+    async with running(workspace, start=SHOP, size=(40, height)) as (app, pilot):
+        workspace.ask(scenes.item())
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        dialog = dialog_of(app)
+        assert dialog.is_readable is (height >= 10)
+        if dialog.is_readable:
+            body = dialog.query_one(Pager)
+            rows = [body.render_line(y).text for y in range(body.size.height)]
+            assert any("def total(items)" in row for row in rows)
+            assert "edits ask in this mode" in f"{dialog.head.plain}{body.plain}"
+
+
+@pytest.mark.parametrize("size", [(40, 12), (44, 10), (80, 24), (160, 45)])
 async def test_all_of_a_command_and_all_keys_are_in_reach_at_every_size(
     size: tuple[int, int],
 ) -> None:

@@ -40,6 +40,16 @@ def test_wrapping_leaves_nothing_out(content: Line, width: int) -> None:
     whole = "".join(exact(piece.text) for piece in content.left)
     parts = wrapped(content, width)
     assert "".join(piece.text for part in parts for piece in part.left) == whole
+    if width > 1:  # one cell is too little for a wide character
+        assert all(cell_width(text_of([part])) <= width for part in parts)
+
+
+def test_wrapping_breaks_behind_blanks_and_cuts_only_what_is_wider_than_a_row() -> None:
+    content = line("what can be ", Piece("mad", Tone.STRONG), "e here")
+    assert text_of(wrapped(content, 14)) == "what can be \nmade here"
+    assert text_of(wrapped(line("one two three"), 7)) == "one \ntwo \nthree"
+    assert text_of(wrapped(line("    abcdefghij"), 8)) == "    abcd\nefghij"
+    assert text_of(wrapped(line("12 + abcdefghijkl"), 8)) == "12 + abc\ndefghijk\nl"
 
 
 def test_the_right_part_is_never_cut() -> None:

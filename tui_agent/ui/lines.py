@@ -7,7 +7,8 @@ whatever a pane was handed. Pure functions of frozen data: no Textual, no colour
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -104,30 +105,24 @@ def fit(content: Line, width: int) -> tuple[Piece, ...]:
 
 
 def wrapped(content: Line, width: int) -> list[Line]:
-    """`content` in as many lines of at most `width` cells as it takes; no character is left out."""
+    """`content` in as many lines of at most `width` cells as it takes, broken behind blanks where
+    possible; a word wider than a line is cut. No character is left out, no blank either."""
     if width <= 0:
         return []
     pieces = _safe((*content.left, *content.right))
     if _width(pieces) <= width:
         return [Line(pieces)]
-    lines: list[Line] = []
-    row: list[Piece] = []
+    rows: list[list[Piece]] = [[]]
     room = width
-    for piece in pieces:
-        rest = piece.text
-        while rest:
-            head = truncate(rest, room, ellipsis="")
-            if not head and not row:
-                head = rest[0]  # wider than the whole line: it must still be shown
-            if head:
-                row.append(Piece(head, piece.tone))
-                room -= cell_width(head)
-                rest = rest[len(head) :]
-            if rest:
-                lines.append(Line(tuple(row)))
-                row, room = [], width
-    lines.append(Line(tuple(row)))
-    return lines
+    for word, blanks in _words(pieces):
+        # a blank of its own goes with the word: no row begins with the one that ends the word
+        size = _width(word) + (1 if blanks else 0)
+        if room < size <= width and any(piece.text.strip(" ") for piece in rows[-1]):
+            rows.append([])
+            room = width
+        for piece in (*word, *blanks):
+            room = _write(piece, rows, room, width)
+    return [Line(tuple(row)) for row in rows]
 
 
 def body(text: str, tone: Tone = Tone.TEXT) -> list[Line]:
@@ -168,3 +163,45 @@ def _cut(pieces: tuple[Piece, ...], width: int) -> tuple[Piece, ...]:
             kept.append(Piece(truncate(last.text + "…", size), last.tone))
             break
     return tuple(kept)
+
+
+_RUN = re.compile(" +|[^ ]+")
+
+
+def _words(pieces: Iterable[Piece]) -> Iterator[tuple[list[Piece], list[Piece]]]:
+    """Each word, which may have several tones, and the blanks behind it."""
+    word: list[Piece] = []
+    blanks: list[Piece] = []
+    for piece in pieces:
+        for run in _RUN.findall(piece.text):
+            if run[0] == " ":
+                blanks.append(Piece(run, piece.tone))
+                continue
+            if blanks:
+                yield word, blanks
+                word, blanks = [], []
+            word.append(Piece(run, piece.tone))
+    if word or blanks:
+        yield word, blanks
+
+
+def _write(piece: Piece, rows: list[list[Piece]], room: int, width: int) -> int:
+    """Put `piece` behind what is in the last row, and where that is full into rows of its own; the
+    room that is left in the last one."""
+    rest = piece.text
+    while rest:
+        head = truncate(rest, room, ellipsis="")
+        if not head and not rows[-1]:
+            head = rest[0]  # wider than the whole line: it must still be shown
+        if head:
+            row = rows[-1]
+            if row and row[-1].tone is piece.tone:
+                row[-1] = Piece(row[-1].text + head, piece.tone)
+            else:
+                row.append(Piece(head, piece.tone))
+            room -= cell_width(head)
+            rest = rest[len(head) :]
+        if rest:
+            rows.append([])
+            room = width
+    return room

@@ -27,10 +27,9 @@ from tui_agent.ui.widgets.pager import Pager
 from tui_agent.vocabulary.blocks import JsonObject
 from tui_agent.vocabulary.decisions import Choice, Decision, PendingItem, Scope
 
-LOW = 12
-"""Rows of the screen below which who asks and where scrolls with the preview."""
-LEAST_BODY_ROWS = 2
-"""Rows of a longer request that must be in view for it to be judged."""
+LEAST_BODY_ROWS = 3
+"""Rows of a longer request that must be in view for it to be judged: a change has its title and a
+blank line above its first row."""
 
 
 WHAT_IS_EDITED = {
@@ -69,7 +68,8 @@ class ApprovalDialog(GuardedDialog):
         self._teaches = teaches
         self._step = Step.CHOOSING
         self._edited_field = text_field(item.input)
-        self._is_low = False
+        self._origin_in_head = len(self._origin_lines())
+        """How many of its lines stand above the body; the others are behind what it shows."""
         # A rule that a field cannot show as it is cannot be judged there: it is not offered.
         is_shown = item.rule and is_plain(item.rule) and "\n" not in item.rule
         self._rule = item.rule if item.rule and is_shown else ""
@@ -233,10 +233,10 @@ class ApprovalDialog(GuardedDialog):
 
     # --- drawing -----------------------------------------------------------------------------
 
-    def _head_lines(self, width: int) -> list[Line]:
-        """Tool, who asks and where, whole however narrow it is."""
+    def _head_lines(self, width: int, origin_lines: int) -> list[Line]:
+        """Tool, and so many of the lines about who asks and where, whole however narrow it is."""
         title = line(Piece(self.item.tool, Tone.WAITING), Piece("  needs your decision"))
-        origin = [] if self._is_low else self._origin_lines()
+        origin = self._origin_lines()[:origin_lines]
         return [part for each in (title, *origin) for part in wrapped(each, width)]
 
     def _origin_lines(self) -> list[Line]:
@@ -247,19 +247,22 @@ class ApprovalDialog(GuardedDialog):
     def redraw_choices(self) -> None:
         """Lay head, body and choices out for the size of the screen."""
         height, width = self.app.size.height, self._inner_width
-        is_low = height < (LOW if self._step is Step.CHOOSING else ROOMY)
-        if self._is_low != is_low:
-            self._is_low = is_low
-            origin = self._origin_lines() if self._is_low else []
-            self._body.set_lines([*origin, *preview_lines(self.item)])
         usual = self._step_lines()
         lines = self.with_state(usual, width)
-        head = self._head_lines(width)
-        field_rows = 1 if self._step in (Step.RULE, Step.COMMENT) else 0
-        fixed, gaps = len(head) + field_rows, 2 + field_rows
-        least, _ = room_for_body(height, fixed + len(usual), gaps)
-        room, is_tight = room_for_body(height, fixed + len(lines), gaps)
-        self._set_readable(least >= self._least_rows(least, width) and fits(usual, width))
+        least = self._least_rows(width)
+        in_head = len(self._origin_lines())
+        if self._step is not Step.CHOOSING and height < ROOMY:
+            in_head = 0
+        head = self._head_lines(width, in_head)
+        while in_head and self._room(head, usual)[0] < least:
+            in_head -= 1
+            head = self._head_lines(width, in_head)
+        if self._origin_in_head != in_head:
+            self._origin_in_head = in_head
+            origin = self._origin_lines()[in_head:]
+            self._body.set_lines([*preview_lines(self.item), *(origin and [line(), *origin])])
+        room, is_tight = self._room(head, lines)
+        self._set_readable(self._room(head, usual)[0] >= least and fits(usual, width))
         if not self.is_readable:
             head, lines = too_small(height, width), []
         self._head.set_lines(*head)
@@ -269,13 +272,22 @@ class ApprovalDialog(GuardedDialog):
         self._body.styles.max_height = max(1, room)
         self._editor.styles.height = max(1, min(12, room))
 
-    def _least_rows(self, room: int, width: int) -> int:
+    def _room(self, head: list[Line], lines: list[Line]) -> tuple[int, bool]:
+        """Rows for the body between these, and whether there are no blank lines between them."""
+        field_rows = 1 if self._step in (Step.RULE, Step.COMMENT) else 0
+        fixed = len(head) + field_rows + len(lines)
+        return room_for_body(self.app.size.height, fixed, 2 + field_rows)
+
+    def _least_rows(self, width: int) -> int:
         """Rows that must be in view: all of a short request. Who writes in a field has seen it."""
         if self._step is not Step.CHOOSING:
             return 1
-        if room >= LEAST_BODY_ROWS:
-            return LEAST_BODY_ROWS
-        return sum(len(wrapped(each, max(1, width - 1))) for each in preview_lines(self.item))
+        rows = 0
+        for each in preview_lines(self.item):
+            rows += len(wrapped(each, max(1, width - 1)))
+            if rows >= LEAST_BODY_ROWS:
+                return LEAST_BODY_ROWS
+        return rows
 
     def _set_readable(self, is_readable: bool) -> None:
         if is_readable != self.is_readable:
