@@ -4,7 +4,7 @@ the truth, and the next request is one that a strict provider accepts."""
 from __future__ import annotations
 
 from tests.scripted.plugin import StartScripted
-from tests.scripted.script import Call, Hold, Reply, Say, by_prompt, in_order
+from tests.scripted.script import Call, Hold, Reply, Say, Think, by_prompt, in_order
 from tests.workspace.kit import PLAIN_NO, Desk, Place, bash, eventually
 from tests.workspace.processes import program
 from tui_agent.vocabulary.blocks import Outcome, text_of
@@ -311,3 +311,31 @@ async def test_the_second_of_two_processes_goes_on_where_the_first_one_quit(
         await second.told("session:phase", phase="idle")
         await second.quit()
     assert (place.folder / "ran.txt").read_text() == "once\n"
+
+
+async def test_reasoning_goes_back_to_its_maker_as_it_came(
+    place: Place, scripted: StartScripted, wire: str
+) -> None:
+    server = await scripted(
+        [
+            Reply([Think("  I look,\n as ever. ü "), Call("Bash", bash("echo hi"))]),
+            Reply([Say("Hi.")]),
+        ]
+    )
+    place.speak(server, wire)
+    async with program(place) as first:
+        session = await first.do("begin", text="look")
+        await first.told("approval:pending")
+        await first.kill()
+    async with place.opened() as desk:
+        (item,) = (await desk.snapshot(session)).pending
+        await desk.decide(item)
+        assert (await desk.rest(session)).text == "Hi."
+    assert server.violations == []
+    (reply,) = [each for each in server.requests[1].messages if each["role"] == "assistant"]
+    if wire == "anthropic":
+        thought = reply["content"][0]
+        assert (thought["type"], thought["thinking"]) == ("thinking", "  I look,\n as ever. ü ")
+        assert thought["signature"]
+    else:
+        assert reply["reasoning_content"] == "  I look,\n as ever. ü "
