@@ -49,6 +49,20 @@ async def test_the_todo_list_stands_above_the_composer_and_opens_whole() -> None
         assert "✓ Read" in app.screen.query_one(Pager).plain
 
 
+async def test_an_open_todo_list_goes_on_when_the_session_was_loaded_anew() -> None:
+    async with at_work() as (workspace, app, pilot):
+        command(app, "todo")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        before = app.state.shown
+        app.start(app.desk.sessions.load_anew(scenes.SHOP))
+        await until(pilot, lambda: app.state.shown is not before)
+        items = ({"content": "Write", "status": "pending", "activeForm": "Writing it"},)
+        workspace.publish(
+            TodoChanged(items=items, session_id=scenes.SHOP, agent_path=(scenes.SHOP,))
+        )
+        await until(pilot, lambda: "Write" in app.screen.query_one(Pager).plain)
+
+
 async def test_the_inspector_shows_parts_and_body_of_each_request() -> None:
     async with at_work() as (workspace, app, pilot):
         workspace.inspected = (REQUEST, REQUEST)

@@ -73,6 +73,11 @@ class Around:
             self.screen.say("Still starting; try again in a moment")
         return self.state.shown
 
+    def newest(self, view: SessionView) -> SessionView:
+        """What is known of the session of `view` now: it may have been loaded anew since. The view
+        itself, once nothing is known any more."""
+        return self.state.view(view.id) or view
+
     async def reload(self, session_id: str, *, is_broken: bool = False) -> None:
         """Take the session anew from the store, if there is something new or what is here is
         broken; the place stays."""

@@ -26,7 +26,7 @@ class Overviews:
             return
 
         def lines() -> list[Line]:
-            return todo_lines(session.todo, self._around.screen.marks)
+            return todo_lines(self._around.newest(session).todo, self._around.screen.marks)
 
         title = line(Piece("To do", Tone.STRONG), Piece(f"  {session.title}", Tone.MUTED))
         self._around.stage.open_screen(ReadingScreen(title, lines))

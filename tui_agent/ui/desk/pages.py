@@ -61,7 +61,8 @@ class Pages:
         title = line(Piece(call.tool, Tone.STRONG), Piece(f"  {call.subject}", Tone.MUTED))
 
         def lines() -> list[Line]:
-            return call_lines(view.calls.get(tool_use_id) or call, self._marks())
+            now = self._around.newest(view).calls.get(tool_use_id)
+            return call_lines(now or call, self._marks())
 
         self._around.stage.open_screen(ReadingScreen(title, lines))
 

@@ -33,7 +33,7 @@ class Queue:
                 self._around.stage.start(self._take_back(session, message))
 
         screen = QueueScreen(
-            lambda: session.queue,
+            lambda: self._around.newest(session).queue,
             lambda messages, dropped: self._around.stage.start(changed(messages, dropped)),
             lambda: self._around.screen.marks,
         )
