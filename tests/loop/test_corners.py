@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.loop.kit import (
     NO_BECAUSE,
@@ -21,11 +25,14 @@ from tests.loop.kit import (
 )
 from tests.loop.told import words
 from tui_agent.providers.base import ModelRequest, StreamItem, TextPiece
+from tui_agent.store import Store
 from tui_agent.vocabulary.agents import Limits
-from tui_agent.vocabulary.blocks import TextBlock, ToolResultBlock
+from tui_agent.vocabulary.blocks import Outcome, TextBlock, ToolResultBlock
 from tui_agent.vocabulary.decisions import Choice, Decision, Scope
 from tui_agent.vocabulary.errors import ErrorClass
 from tui_agent.vocabulary.events import ProviderComplete, ToolResultEvent
+from tui_agent.vocabulary.messages import Origin
+from tui_agent.vocabulary.records import ToolRun
 from tui_agent.vocabulary.rules import Rules
 from tui_agent.vocabulary.states import DoneReason, LoopState, Mode
 
@@ -221,3 +228,33 @@ async def test_no_search_shows_what_may_not_be_read(tmp_path: Path) -> None:
     assert told["all"] == ("ok", "src/a.py:1:key of a dict")
     assert told["src"][0] == "ok"
     assert "123" not in str(engine.model.requests[-1].messages)
+
+
+async def test_an_interrupt_while_the_mark_of_a_call_is_stored_leaves_nothing_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark is committed and its answer on the way: nothing ran, and that is known."""
+    mark_started = Store.mark_started
+    is_stored = asyncio.Event()
+
+    async def slow(store: Store, session_id: str, tool_use_id: str, **given: Any) -> ToolRun:
+        run = await mark_started(store, session_id, tool_use_id, **given)
+        is_stored.set()
+        while (turn := engine.turn(session_id)) is not None and turn.stop is None:
+            await asyncio.sleep(0)
+        for _ in range(20):  # the interrupt reaches the call
+            await asyncio.sleep(0)
+        return run
+
+    monkeypatch.setattr(Store, "mark_started", slow)
+    async with Engine.opened(tmp_path, [calls(call("a", "Append", line="x"))]) as engine:
+        session = await engine.begin()
+        await engine.decide(await engine.asked())
+        await is_stored.wait()
+        await engine.workspace.interrupt(session)
+        history = await engine.workspace.store.messages(session)
+    assert [message.origin for message in history] == [
+        Origin.USER, Origin.ASSISTANT, Origin.TOOL_RESULTS,
+    ]  # fmt: skip
+    assert [event.outcome for event in engine.all(ToolResultEvent)] == [Outcome.INTERRUPTED]
+    assert engine.marks_kept == []

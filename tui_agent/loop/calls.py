@@ -12,7 +12,7 @@ import logging
 from dataclasses import replace
 
 from tui_agent.loop.early import note_read, result_of
-from tui_agent.loop.invoking import error_result, invoke
+from tui_agent.loop.invoking import INTERRUPTED, error_result, invoke
 from tui_agent.loop.review import CheckedCall, check, digest_of
 from tui_agent.loop.settling import unknown
 from tui_agent.loop.told import result_event, todo_event
@@ -52,8 +52,9 @@ async def cancel_calls(turn: Turn) -> None:
         if isinstance(ended, Exception):
             log.error("the outcome of a call was not stored", exc_info=ended)
     turn.running.clear()
-    for call_id in list(turn.early):
-        await _take_over(turn, turn.early.pop(call_id), stopped=True)
+    while turn.early:
+        _, early = turn.early.popitem()
+        await _take_over(turn, early, stopped=True)
 
 
 async def _take_over(turn: Turn, early: EarlyCall, *, stopped: bool = False) -> None:
@@ -78,10 +79,12 @@ async def _run(turn: Turn, run: ToolRun) -> None:
         await _settle(turn, run, error_result(error))
         return
     if not checked.tool.is_read_only or run.state is not CallState.APPROVED:
-        again = run.state is not CallState.APPROVED
-        run = await turn.store.mark_started(
-            turn.session.id, run.tool_use_id, at=turn.now(), turn_id=turn.id, again=again
-        )
+        try:
+            run = await to_its_end(_mark_started(turn, run))
+        except asyncio.CancelledError:
+            if run.child_id is None:  # one with a child is closed together with that child
+                await _settle(turn, run, INTERRUPTED)
+            raise
     else:
         run = replace(run, started=turn.now(), attempt=run.attempt + 1)
     turn.emit(
@@ -94,6 +97,13 @@ async def _run(turn: Turn, run: ToolRun) -> None:
         )
     )
     await _finish(turn, run, checked)
+
+
+async def _mark_started(turn: Turn, run: ToolRun) -> ToolRun:
+    again = run.state is not CallState.APPROVED
+    return await turn.store.mark_started(
+        turn.session.id, run.tool_use_id, at=turn.now(), turn_id=turn.id, again=again
+    )
 
 
 def _may_repeat(turn: Turn, run: ToolRun) -> bool:
