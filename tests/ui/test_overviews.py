@@ -13,11 +13,14 @@ from tests.ui.fake_workspace import FOLDER, START, FakeWorkspace
 from tests.ui.projection.test_inspection import REQUEST
 from tui_agent.ui.app import TuiAgentApp
 from tui_agent.ui.commands import BY_ID
+from tui_agent.ui.panes.conversation_pane import ConversationPane
+from tui_agent.ui.screens.agent import AgentScreen
 from tui_agent.ui.startup import Start
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
 from tui_agent.vocabulary.decisions import Grant, Scope
-from tui_agent.vocabulary.events import TodoChanged
+from tui_agent.vocabulary.events import ModeChanged, TodoChanged
+from tui_agent.vocabulary.states import Mode
 
 
 @asynccontextmanager
@@ -61,6 +64,19 @@ async def test_an_open_todo_list_goes_on_when_the_session_was_loaded_anew() -> N
             TodoChanged(items=items, session_id=scenes.SHOP, agent_path=(scenes.SHOP,))
         )
         await until(pilot, lambda: "Write" in app.screen.query_one(Pager).plain)
+
+
+async def test_an_open_agent_goes_on_when_its_session_was_loaded_anew() -> None:
+    async with at_work() as (workspace, app, pilot):
+        workspace.add(scenes.child_session())
+        app.desk.pages.show_agent("ses_child1")
+        await until(pilot, lambda: isinstance(app.screen, AgentScreen))
+        before = app.state.view("ses_child1")
+        app.start(app.desk.sessions.load_anew("ses_child1"))
+        await until(pilot, lambda: app.state.view("ses_child1") is not before)
+        workspace.publish(ModeChanged(mode=Mode.PLAN, session_id="ses_child1"))
+        pane = app.screen.query_one(ConversationPane)
+        await until(pilot, lambda: pane.session is app.state.view("ses_child1"))
 
 
 async def test_the_inspector_shows_parts_and_body_of_each_request() -> None:

@@ -74,7 +74,11 @@ class AgentScreen(Screen[None]):
         self._pane.transcript.focus()
 
     def sync(self) -> None:
-        """Take what came."""
+        """Take what came. A session that was loaded anew is followed in its new view."""
+        view = self._state.view(self._view.id)
+        if view is not None and view is not self._view:
+            self._view = view
+            self._pane.show(view)
         self._pane.sync()
 
     def flush(self) -> bool:
