@@ -15,6 +15,8 @@ from tui_agent.loop import compacting, confirming, executing, machine, streaming
 from tui_agent.loop.machine import IllegalTransition, run_turn
 from tui_agent.loop.turn import StopKind, Turn, to_its_end
 from tui_agent.providers.base import TextPiece
+from tui_agent.store import Store
+from tui_agent.vocabulary.errors import StoreError
 from tui_agent.vocabulary.events import DoneEvent, StateEvent, ToolResultEvent
 from tui_agent.vocabulary.rules import Rules
 from tui_agent.vocabulary.states import TRANSITIONS, DoneReason, LoopState, Trigger
@@ -245,3 +247,20 @@ async def test_rounds_and_usage_add_up_over_a_chain_of_turns(tmp_path: Path) -> 
     assert [turn.resumes for turn in turns] == [None, turns[0].id, turns[1].id]
     assert [event.usage.total for event in engine.all(DoneEvent)] == [15, 15, 15]
     assert engine.marks_kept == ["a x", "b y"]
+
+
+@pytest.mark.parametrize("fault", [RuntimeError("a fault of ours"), StoreError("the disk is full")])
+async def test_an_end_that_cannot_be_stored_is_told_once_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    async def broken(_store: Store, *_: object, **_given: object) -> None:
+        await asyncio.sleep(0)
+        raise fault
+
+    async with Engine.opened(tmp_path, [say("done")]) as engine:
+        monkeypatch.setattr(Store, "end_turn", broken)
+        session = await engine.run()
+        monkeypatch.undo()
+        assert not engine.workspace.runner(session).is_busy  # type: ignore[union-attr]
+    assert words(engine.events)[-4:] == ["streaming → done", "error", "loop:error", "done error"]
+    assert str(fault) in (engine.all(DoneEvent)[-1].cause or "")

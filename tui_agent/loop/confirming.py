@@ -43,7 +43,7 @@ async def pause(turn: Turn, batch: Batch) -> LoopState:
     """End the turn with its batch open, to be decided another day."""
     del batch
     items = await turn.store.pending(root_id=turn.session.root_id)
-    mine = [item for item in items if turn.session.id in item.agent_path]
+    mine = [item for item in items if item.is_below(turn.session.id)]
     ids = tuple(item.pending_id for item in mine)
     if any(item.kind is PendingKind.APPROVAL for item in mine) or not mine:
         turn.ended_by = LoopPendingApproval(pending_ids=ids)

@@ -35,16 +35,17 @@ log = logging.getLogger(__name__)
 
 
 async def end_turn(turn: Turn) -> None:
-    """Store and tell how the turn ended; never raises for what the store cannot take."""
+    """Store and tell how the turn ended; never raises for what could not be stored."""
     if turn.reason is None:
         turn.reason = DoneReason.ERROR
     try:
         await _store_end(turn)
-    except UserError as error:
+    except Exception as error:  # whatever failed, whoever waits for the end is told of it
         log.exception("the end of turn %s was not stored", turn.id)
-        turn.emit(ErrorEvent(message=f"the end of the turn was not stored: {error}"))
+        said = str(error) if isinstance(error, UserError) else f"internal error: {error!r}"
+        turn.emit(ErrorEvent(message=f"the end of the turn was not stored: {said}"))
         turn.reason = DoneReason.ERROR
-        turn.cause = turn.cause or str(error)
+        turn.cause = turn.cause or said
         turn.ended_by = None
     if turn.state is not LoopState.DONE:
         turn.emit(StateEvent(from_=turn.state, to=LoopState.DONE))
@@ -139,11 +140,11 @@ async def _done_event(turn: Turn) -> DoneEvent:
     approvals = questions = queued = 0
     try:
         for item in await turn.store.pending(root_id=turn.session.root_id):
-            if turn.session.id in item.agent_path:
+            if item.is_below(turn.session.id):
                 approvals += item.kind is PendingKind.APPROVAL
                 questions += item.kind is PendingKind.QUESTION
         queued = len(await turn.store.queue(turn.session.id))
-    except UserError:
+    except Exception:  # an end without its counts is better than none
         log.exception("the counts at the end of turn %s could not be read", turn.id)
     return DoneEvent(
         reason=turn.reason or DoneReason.ERROR,
