@@ -14,6 +14,7 @@ from tui_agent.ui.dialogs.sizes import ROOMY
 from tui_agent.ui.lines import Line, Piece, Row, Tone, line
 from tui_agent.ui.marks import Mark, Marks
 from tui_agent.ui.panes.bars import when_words
+from tui_agent.ui.screens.closing import ClosesOnce
 from tui_agent.ui.widgets.keys_bar import KeysBar
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.row_list import RowList
@@ -46,7 +47,7 @@ def _message_line(message: QueuedMessage, marks: Marks) -> Line:
     )
 
 
-class QueueScreen(ModalScreen[QueuedMessage | None]):
+class QueueScreen(ClosesOnce[QueuedMessage | None], ModalScreen[QueuedMessage | None]):
     """Answers with the message to take back into the composer, or `None`. Shows `queue` as it is at
     each `redraw`. What a key changes is seen at once, so that the next key builds upon it, until
     the engine tells of another queue or `take_anew` is called."""

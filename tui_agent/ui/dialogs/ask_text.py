@@ -9,11 +9,12 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from tui_agent.ui.lines import Line, Piece, Tone, line
+from tui_agent.ui.screens.closing import ClosesOnce
 from tui_agent.ui.widgets.keys_bar import KeysBar
 from tui_agent.ui.widgets.line_bar import LineBar
 
 
-class AskText(ModalScreen[str | None]):
+class AskText(ClosesOnce[str | None], ModalScreen[str | None]):
     """Answers with what was written, or `None`."""
 
     def __init__(self, title: str, value: str = "", placeholder: str = "") -> None:
@@ -45,7 +46,7 @@ class AskText(ModalScreen[str | None]):
             _ = self.dismiss(None)
 
 
-class Confirm(ModalScreen[bool]):
+class Confirm(ClosesOnce[bool], ModalScreen[bool]):
     """Answers with whether the person said yes."""
 
     def __init__(self, *lines: Line, yes: str) -> None:

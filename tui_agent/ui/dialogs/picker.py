@@ -12,12 +12,13 @@ from textual.widgets import Input
 
 from tui_agent.ui.dialogs.sizes import ROOMY
 from tui_agent.ui.lines import Piece, Row, Tone, line
+from tui_agent.ui.screens.closing import ClosesOnce
 from tui_agent.ui.widgets.keys_bar import KeysBar
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.row_list import RowList
 
 
-class Picker(ModalScreen[str | None]):
+class Picker(ClosesOnce[str | None], ModalScreen[str | None]):
     """Answers with the key of the chosen row, or `None`. `rows_for` gives the rows for a filter."""
 
     def __init__(

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from textual import events
 from textual.app import ComposeResult
-from textual.screen import Screen
 from textual.widgets import Input
 
 from tui_agent.ui.lines import Line, Piece, Tone, keys_line
@@ -15,6 +14,7 @@ from tui_agent.ui.marks import Marks
 from tui_agent.ui.panes.conversation_pane import ConversationPane
 from tui_agent.ui.projection.session import SessionView
 from tui_agent.ui.projection.words import plural, spent
+from tui_agent.ui.screens.closing import ClosesOnce
 from tui_agent.ui.state import WorkspaceState
 from tui_agent.ui.transcript.view import TranscriptView
 from tui_agent.ui.widgets.line_bar import LineBar
@@ -41,7 +41,7 @@ class AgentKeeper(Protocol):
         ...
 
 
-class AgentScreen(Screen[None]):
+class AgentScreen(ClosesOnce[None]):
     """Follows an agent until Esc."""
 
     def __init__(

@@ -11,6 +11,7 @@ from tui_agent.ui.commands import COMMANDS, COMPOSER_KEYS, DIALOG_KEYS, key_word
 from tui_agent.ui.dialogs.sizes import ROOMY
 from tui_agent.ui.lines import Line, Piece, Tone, line, note
 from tui_agent.ui.marks import Mark, Marks
+from tui_agent.ui.screens.closing import ClosesOnce
 from tui_agent.ui.widgets.keys_bar import KeysBar
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
@@ -51,7 +52,7 @@ def help_lines(marks: Marks, width: int = 80) -> list[Line]:
     return lines
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(ClosesOnce[None], ModalScreen[None]):
     """Shows the help; Esc closes it."""
 
     def __init__(self, marks: Marks) -> None:

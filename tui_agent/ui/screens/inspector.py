@@ -12,13 +12,14 @@ from textual.screen import ModalScreen
 from tui_agent.ui.dialogs.sizes import ROOMY
 from tui_agent.ui.marks import Marks
 from tui_agent.ui.projection.inspection import body_lines, layer_lines, request_title
+from tui_agent.ui.screens.closing import ClosesOnce
 from tui_agent.ui.widgets.keys_bar import KeysBar
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
 from tui_agent.vocabulary.inspection import InspectedRequest
 
 
-class InspectorScreen(ModalScreen[None]):
+class InspectorScreen(ClosesOnce[None], ModalScreen[None]):
     """Steps through `requests` (at least one, the newest first) and between parts and body."""
 
     def __init__(self, requests: Sequence[InspectedRequest], marks: Marks) -> None:

@@ -11,12 +11,13 @@ from textual.screen import ModalScreen
 
 from tui_agent.ui.dialogs.sizes import ROOMY
 from tui_agent.ui.lines import Line
+from tui_agent.ui.screens.closing import ClosesOnce
 from tui_agent.ui.widgets.keys_bar import KeysBar
 from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
 
 
-class ReadingScreen(ModalScreen[None]):
+class ReadingScreen(ClosesOnce[None], ModalScreen[None]):
     """Shows what `lines` gives; `redraw` takes it anew, so that a running call can be watched."""
 
     def __init__(self, title: Line, lines: Callable[[], list[Line]]) -> None:
