@@ -53,14 +53,14 @@ def editor_command(environ: Mapping[str, str]) -> list[str] | None:
 
 
 async def edit_outside(app: App[Any], text: str) -> Edited:
-    """Let the person edit `text`. Whatever goes wrong is in the answer; a cancelled task ends the
-    editor and takes the screen back first."""
+    """Let the person edit `text`. Whatever goes wrong is in the answer; when the application ends
+    and cancels the task, the editor ends too."""
     try:
         command = editor_command(os.environ)
     except ValueError as error:
         return Edited(None, str(error))
     if command is None:
-        return Edited(None, "No editor found: set EDITOR, for example to nano.")
+        return Edited(None, "No editor found: set EDITOR, for example to nano")
     try:
         with tempfile.TemporaryDirectory(prefix="tui-agent-", ignore_cleanup_errors=True) as folder:
             path = Path(folder, "prompt.md")
@@ -68,7 +68,7 @@ async def edit_outside(app: App[Any], text: str) -> Edited:
             problem = await _run(app, [*command, str(path)], command[0])
             return Edited(_read(path), problem)
     except OSError as error:
-        return Edited(None, f"The editor could not be used: {error.strerror or error}.")
+        return Edited(None, f"The editor could not be used: {error.strerror or error}")
 
 
 def _write(path: Path, text: str) -> None:
@@ -88,22 +88,17 @@ def _read(path: Path) -> str | None:
 
 async def _run(app: App[Any], arguments: list[str], name: str) -> str:
     """Run the editor on the terminal; why it failed, or nothing."""
-    cancelled: asyncio.CancelledError | None = None
     try:
         # Batching keeps every screen from painting: the terminal is the editor's.
         with _signals_are_the_editors(), app.batch_update(), app.suspend():
-            # Nothing may leave this block by an exception: Textual would not take the screen back.
+            # An exception that left this block would leave the terminal as it is. Only the end of
+            # the application cancels, and that is right then: it has put the terminal in order.
             try:
-                problem = await _wait(arguments, name)
+                return await _wait(arguments, name)
             except OSError as error:
-                problem = f"{name} could not be started ({error.strerror}): check VISUAL or EDITOR."
-            except asyncio.CancelledError as error:
-                problem, cancelled = "", error
+                return f"{name} could not be started ({error.strerror}): check VISUAL or EDITOR"
     except SuspendNotSupported:
-        return "Here the terminal cannot be handed over to an editor."
-    if cancelled is not None:
-        raise cancelled
-    return problem
+        return "Here the terminal cannot be handed over to an editor"
 
 
 async def _wait(arguments: list[str], name: str) -> str:

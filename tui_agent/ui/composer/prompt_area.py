@@ -40,7 +40,7 @@ class _Last(Enum):
     UNDO = auto()
 
 
-class PromptArea(TextArea):
+class PromptArea(TextArea, inherit_bindings=False):
     """Edits a prompt. `text` is what would be sent, `draft` what `set_text` takes back with its
     chips."""
 
@@ -316,12 +316,24 @@ class PromptArea(TextArea):
         return drawn
 
     @override
+    def render_line(self, y: int) -> Strip:
+        """A row as it is drawn. Without a column Textual could not lay out a placeholder."""
+        return super().render_line(y) if self.content_size.width else Strip([])
+
+    @override
     def render_lines(self, crop: Region) -> list[Strip]:
         # Textual moves the terminal's cursor with ours, but not with the widget: what the person
         # composes in an input method is shown there.
         if self.has_focus:
             self.app.cursor_position = self.cursor_screen_offset
         return super().render_lines(crop)
+
+    @override
+    def _recompute_cursor_offset(self) -> None:
+        # When an undo takes the scrollbar away, Textual 8.2 looks for the cursor in the shorter
+        # document before it has moved it there, and fails.
+        cursor = self.clamp_visitable(self.cursor_location)
+        self._cursor_offset = self.wrapped_document.location_to_offset(cursor)
 
     # --- places ------------------------------------------------------------------------------
 
