@@ -23,7 +23,7 @@ from tui_agent.vocabulary.usage import Usage
 
 FACTS = ModelFacts(window=20_000, max_output=1_000)
 FULL = Usage(16_000, 10)
-LONG = "please look at all of it " * 400
+LONG = "please look at all of it " * 1_200
 TOO_LONG = fail(ErrorClass.TOO_LONG, "the prompt is too long")
 
 SUMMARISED = [
