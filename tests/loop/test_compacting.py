@@ -13,9 +13,10 @@ from tests.loop.told import words
 from tui_agent.loop import machine
 from tui_agent.loop.turn import MOST_FAILED_COMPACTIONS
 from tui_agent.providers.base import TextPiece
+from tui_agent.store import Store
 from tui_agent.vocabulary.agents import ModelFacts
 from tui_agent.vocabulary.blocks import text_of
-from tui_agent.vocabulary.errors import ErrorClass
+from tui_agent.vocabulary.errors import ErrorClass, StoreError
 from tui_agent.vocabulary.events import DoneEvent, PromptCompaction
 from tui_agent.vocabulary.messages import Message, Origin
 from tui_agent.vocabulary.states import DoneReason, LoopState
@@ -316,3 +317,29 @@ async def test_a_fault_while_compacting_ends_the_turn(
         await engine.workspace.submit(session, "and now")
         await engine.rest(session)
     assert words(engine.events)[-3:] == ["compacting → done", "loop:error", "done error"]
+
+
+async def test_a_boundary_that_cannot_be_stored_is_told_as_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_store: Store, *_: object, **_given: object) -> Message:
+        await asyncio.sleep(0)
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(Store, "store_summary", broken)
+    replies = [say("a long answer", usage=FULL)]
+    opened = Engine.opened(tmp_path, replies, summaries=[say("the gist")] * 2, facts=FACTS)
+    async with opened as engine:
+        session = await engine.run(LONG)
+        await engine.workspace.submit(session, "and now")
+        await engine.rest(session)
+        await engine.workspace.compact(session)
+        await engine.until(lambda e: "compaction failed manual" in words([e]))
+    told = [(event.trigger, event.phase, event.message) for event in engine.all(PromptCompaction)]
+    assert told == [
+        ("auto", "started", ""),
+        ("auto", "failed", "the disk is full"),
+        ("manual", "started", ""),
+        ("manual", "failed", "the disk is full"),
+    ]
+    assert engine.reasons() == [DoneReason.MODEL_STOP, DoneReason.ERROR]

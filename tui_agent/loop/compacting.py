@@ -7,7 +7,7 @@ compacts twice without an answer in between.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -23,7 +23,7 @@ from tui_agent.providers.retry import Attempt, Retrying, RetryPolicy, call
 from tui_agent.store import Store
 from tui_agent.vocabulary.agents import ModelFacts
 from tui_agent.vocabulary.blocks import TextBlock, text_of
-from tui_agent.vocabulary.errors import ErrorClass, ProviderError
+from tui_agent.vocabulary.errors import ErrorClass, ProviderError, UserError
 from tui_agent.vocabulary.events import (
     Event,
     MessageStored,
@@ -107,10 +107,22 @@ async def compact(turn: Turn) -> LoopState:
 
 async def run_compaction(work: Compaction) -> Compacted:
     """Summarise and store the boundary. A failed model call is a problem like an empty summary,
-    told as the phase `failed`; nothing is raised for it."""
+    told as the phase `failed`; nothing is raised for it. What else goes wrong is told so too, and
+    raised."""
     history = (await load_history(work.store, work.session.id)).messages
     before = sum(map(message_tokens, history))
     work.emit(PromptCompaction(phase="started", trigger=work.trigger, tokens_before=before))
+    try:
+        return await _replace_older(work, history, before)
+    except ProviderError as error:
+        return _failed(work, error.usage or Usage(), f"the summary failed: {error.message}")
+    except Exception as error:
+        said = str(error) if isinstance(error, UserError) else f"internal error: {error!r}"
+        _failed(work, Usage(), said)
+        raise
+
+
+async def _replace_older(work: Compaction, history: Sequence[Message], before: int) -> Compacted:
     facts = _credible_facts(work, before)
     cut = choose_cut(history, facts, work.overhead)
     if cut is None:
@@ -118,9 +130,7 @@ async def run_compaction(work: Compaction) -> Compacted:
     request = summary_request(cut, work.access.model, facts, work.focus)
     try:
         end = await _summarise(work, request)
-    except ProviderError as error:
-        return _failed(work, error.usage or Usage(), f"the summary failed: {error.message}")
-    except asyncio.CancelledError:
+    except asyncio.CancelledError:  # one that comes later finds the boundary stored, and told
         _failed(work, Usage(), "it was interrupted")
         raise
     summary = text_of(end.blocks)
