@@ -26,15 +26,16 @@ from tests.loop.kit import (
 from tests.loop.told import words
 from tui_agent.providers.base import ModelRequest, StreamItem, TextPiece
 from tui_agent.store import Store
-from tui_agent.vocabulary.agents import Limits
+from tui_agent.vocabulary.agents import Limits, ModelFacts
 from tui_agent.vocabulary.blocks import Outcome, TextBlock, ToolResultBlock
 from tui_agent.vocabulary.decisions import Choice, Decision, Scope
-from tui_agent.vocabulary.errors import ErrorClass
-from tui_agent.vocabulary.events import ProviderComplete, ToolResultEvent
+from tui_agent.vocabulary.errors import ErrorClass, ProviderError
+from tui_agent.vocabulary.events import DoneEvent, ProviderComplete, ProviderRetry, ToolResultEvent
 from tui_agent.vocabulary.messages import Origin
 from tui_agent.vocabulary.records import ToolRun
 from tui_agent.vocabulary.rules import Rules
 from tui_agent.vocabulary.states import DoneReason, LoopState, Mode
+from tui_agent.vocabulary.usage import Usage
 
 
 class SlowToClose(ScriptedModel):
@@ -258,3 +259,20 @@ async def test_an_interrupt_while_the_mark_of_a_call_is_stored_leaves_nothing_un
     ]  # fmt: skip
     assert [event.outcome for event in engine.all(ToolResultEvent)] == [Outcome.INTERRUPTED]
     assert engine.marks_kept == []
+
+
+async def test_what_withdrawn_attempts_took_counts(tmp_path: Path) -> None:
+    """Of an answer, and of the summary before it."""
+    broken = ProviderError(ErrorClass.SERVER, "it broke", "Wait.", usage=Usage(1_000, 100))
+    opened = Engine.opened(
+        tmp_path,
+        [say("first", usage=Usage(16_000, 10)), [TextPiece("half"), broken], say("whole")],
+        summaries=[[broken], say("the gist")],
+        facts=ModelFacts(window=20_000, max_output=1_000),
+    )
+    async with opened as engine:
+        session = await engine.run("please look at all of it " * 1_200)
+        await engine.workspace.submit(session, "and now")
+        await engine.rest(session)
+    assert len(engine.all(ProviderRetry)) == 2
+    assert engine.all(DoneEvent)[-1].usage == Usage(10 + 2_000, 5 + 200)

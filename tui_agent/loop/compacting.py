@@ -56,6 +56,8 @@ class Compaction:
     turn_id: str | None = None
     overhead: int = 0
     """Tokens that every request carries besides its history."""
+    spent: Callable[[Usage], None] = lambda _usage: None
+    """Takes what attempts cost that were withdrawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ async def compact(turn: Turn) -> LoopState:
             focus=focus,
             turn_id=turn.id,
             overhead=turn.overhead,
+            spent=turn.spend,
         )
     )
     if not done.problem:
@@ -95,7 +98,7 @@ async def compact(turn: Turn) -> LoopState:
         turn.failed_compactions = 0 if is_enough else turn.failed_compactions + 1
         return LoopState.THINKING
     turn.failed_compactions += 1
-    turn.usage = turn.usage + done.usage
+    turn.spend(done.usage)
     refused = trigger == "overflow"
     if not await trim_results(turn, access.facts, refused=refused) and refused:
         raise TurnFailed(
@@ -201,6 +204,7 @@ async def _summarise(work: Compaction, request: ModelRequest) -> StreamEnd:
                     model_call_id = new_id("call")
                     work.emit(_started(work, model_call_id, item.number))
                 elif isinstance(item, Retrying):
+                    work.spent(item.error.usage or Usage())
                     work.emit(work.wait.announce(model_call_id, item))
                     model_call_id = ""
                 elif isinstance(item, StreamEnd):

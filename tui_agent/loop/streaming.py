@@ -108,6 +108,7 @@ def _begin_reply(turn: Turn, attempt: int) -> None:
 
 
 async def _withdraw(turn: Turn, item: Retrying) -> None:
+    turn.spend(item.error.usage or Usage())
     if turn.reply is None:
         return
     await discard_all(turn)  # told before the withdrawal, which forgets the calls of the attempt
@@ -119,7 +120,7 @@ async def _withdraw(turn: Turn, item: Retrying) -> None:
 
 
 def _complete(turn: Turn, stop_reason: StopReason, usage: Usage) -> None:
-    turn.usage = turn.usage + usage
+    turn.spend(usage)
     if turn.reply is None or turn.reply.is_complete:
         return  # cancelled while it waits for its next attempt, or closes the connection
     turn.reply.is_complete = True

@@ -295,6 +295,10 @@ class Turn:
         after several that failed."""
         return self.compactions_in_a_row == 0 and self.failed_compactions < MOST_FAILED_COMPACTIONS
 
+    def spend(self, usage: Usage) -> None:
+        """Count what a model call took, whatever became of it."""
+        self.usage = self.usage + usage
+
     def cost_of(self, usage: Usage) -> float | None:
         """USD for `usage` at the current model's prices; `None` when they are not known."""
         return None if self.access is None else cost(usage, self.access.facts)
