@@ -21,10 +21,11 @@ for _name in ("NO_COLOR", "TEXTUAL_THEME"):
     os.environ.pop(_name, None)
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 
-# A shell starts its background jobs with these ignored, and every child would inherit that.
+# A background job, or one under nohup, has these ignored, and every child would inherit that.
 for _number, _usual in (
     (signal.SIGINT, signal.default_int_handler),
     (signal.SIGQUIT, signal.SIG_DFL),
+    (signal.SIGHUP, signal.SIG_DFL),
 ):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
