@@ -17,7 +17,7 @@ from tui_agent.loop.turn import StopKind, Turn, to_its_end
 from tui_agent.providers.base import TextPiece
 from tui_agent.store import Store
 from tui_agent.vocabulary.errors import StoreError
-from tui_agent.vocabulary.events import DoneEvent, StateEvent, ToolResultEvent
+from tui_agent.vocabulary.events import DoneEvent, Event, StateEvent, TextDelta, ToolResultEvent
 from tui_agent.vocabulary.rules import Rules
 from tui_agent.vocabulary.states import TRANSITIONS, DoneReason, LoopState, Trigger
 
@@ -104,7 +104,7 @@ async def test_a_reader_that_goes_away_closes_the_turn_and_leaves_asks_open(
         async for event in events:
             if event.type == "approval:pending":
                 break
-        await events.aclose()  # type: ignore[attr-defined]
+        await events.aclose()
         last = await engine.workspace.store.last_turn(session)
         assert last is not None
         assert last.reason is DoneReason.PENDING_APPROVAL
@@ -264,3 +264,42 @@ async def test_an_end_that_cannot_be_stored_is_told_once_all_the_same(
         assert not engine.workspace.runner(session).is_busy  # type: ignore[union-attr]
     assert words(engine.events)[-4:] == ["streaming → done", "error", "loop:error", "done error"]
     assert str(fault) in (engine.all(DoneEvent)[-1].cause or "")
+
+
+async def test_a_turn_whose_events_cannot_be_taken_ends_before_its_session_rests(
+    tmp_path: Path,
+) -> None:
+    def fail_once(event: Event) -> None:
+        if isinstance(event, TextDelta):
+            engine.watchers.clear()
+            raise RuntimeError("a fault of ours")
+
+    async with Engine.opened(
+        tmp_path, [[TextPiece("half"), Hold("never")]], honest=False
+    ) as engine:
+        engine.watchers.append(fail_once)
+        session = await engine.run()
+        last = await engine.workspace.store.last_turn(session)
+    assert last is not None
+    assert last.reason is DoneReason.USER_ABORT
+
+
+async def test_a_compaction_asked_for_between_two_turns_follows(tmp_path: Path) -> None:
+    opened = Engine.opened(
+        tmp_path, [say("first"), [Hold("end"), *say("second")]], summaries=[say("the gist")]
+    )
+    async with opened as engine:
+        session = await engine.run("please look at all of it " * 1_200)
+        await engine.workspace.submit(session, "short")
+        await engine.reached("end")
+        runner = engine.workspace.runner(session)
+        assert runner is not None
+        async with runner._starting:
+            asked = asyncio.create_task(runner.compact(""))
+            await asyncio.sleep(0)  # it waits here, and the end of the turn behind it
+            engine.release("end")
+            while runner.turn is not None:
+                await asyncio.sleep(0)
+            assert runner.is_busy
+        await asked
+        await engine.until(lambda e: "compaction completed manual" in words([e]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import assert_never
 
 from tui_agent.loop.compacting import compact
@@ -35,7 +35,7 @@ class IllegalTransition(RuntimeError):  # noqa: N818 - the name of the event, no
     """A handler chose a state that the table does not allow from where it was."""
 
 
-async def run_turn(turn: Turn) -> AsyncIterator[Event]:
+async def run_turn(turn: Turn) -> AsyncGenerator[Event, None]:
     """Run `turn` to its end and yield its events, the last of them `done`.
 
     Closing the generator early closes the turn as the program's end does: asks stay open.

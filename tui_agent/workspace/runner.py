@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Protocol
 
@@ -116,6 +117,11 @@ class SessionRunner:
         """Whether a turn or a compaction runs, or is about to."""
         return self._is_active or self._compaction.is_running
 
+    @property
+    def last_done(self) -> DoneEvent | None:
+        """How the last turn here ended; `None` while one runs."""
+        return self._last_done
+
     async def submit(self, text: str, *, after_turn: bool = False) -> None:
         """A prompt; queued while something runs. Raises `ConflictError` when a batch is open."""
         async with self._starting:
@@ -175,6 +181,9 @@ class SessionRunner:
         async with self._starting:
             if self.turn is not None:
                 self.turn.ask_compaction(focus)
+                return
+            if self._is_active:  # between two turns
+                self._compaction_wish = focus
                 return
             if self.is_busy:
                 raise ConflictError("the session is being compacted already")
@@ -320,9 +329,10 @@ class SessionRunner:
             turn.request_stop(self._stop)  # it came while this turn was being prepared
         if turn.compact_focus is None:
             turn.compact_focus, self._compaction_wish = self._compaction_wish, None
-        async for event in run_turn(turn):
-            self._home.publish(event)
-            self._observe(event)
+        async with aclosing(run_turn(turn)) as events:
+            async for event in events:
+                self._home.publish(event)
+                self._observe(event)
         self.turn, self._compaction_wish = None, turn.compact_focus
         self._failed_compactions = (turn.failed_compactions, turn.session.model)
 
@@ -348,7 +358,7 @@ class SessionRunner:
     async def _decided_turn(self) -> Turn | None:
         self._was_decided = False
         items = await self._store.pending(root_id=self.session.root_id)
-        if any(self.id in item.agent_path for item in items):
+        if any(item.is_below(self.id) for item in items):
             return None
         last = await self._store.last_turn(self.id)
         return await self._turn(Trigger.DECISION, LoopState.EXECUTING, last.id if last else None)
