@@ -444,3 +444,26 @@ async def test_the_token_limit_counts_the_tree_and_stops_both_in_it(
         assert "Half." in text
         told = [(e.spent, e.limit) for e in desk.trace.all(LoopBudgetExceeded)]
         assert told == [(1_000, 900)] * 2
+
+
+async def test_the_end_of_an_interrupted_child_is_told(
+    place: Place, scripted: StartScripted
+) -> None:
+    server = await scripted(
+        by_prompt(
+            {
+                "one helper": [Reply([task("the child")])],
+                "the child": [Reply([Say("Half of"), Hold("half"), Say(" it")])],
+            }
+        )
+    )
+    place.speak(server)
+    async with place.opened() as desk:
+        session = await desk.begin("one helper")
+        await server.reached("half")
+        await desk.workspace.interrupt(session)
+        done = await desk.rest(session)
+        (finished,) = desk.trace.all(AgentFinished, session)
+        assert finished.child_id == desk.trace.all(AgentStarted, session)[0].child_id
+        assert finished.reason is DoneReason.USER_ABORT
+        assert desk.trace.events.index(finished) < desk.trace.events.index(done)

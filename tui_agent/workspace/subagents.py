@@ -77,6 +77,7 @@ class ChildSpawner:
             else:
                 record = await self.nursery.store.session(request.child_id)
                 if (ended := await self._ended(record)) is not None:
+                    self._tell_finished(record.id, request, ended.reason, ended.usage)
                     return ended
                 child = await self.nursery.adopt(record, (*self.parent.agent_path, record.id))
                 begin = self._go_on(child, request)
@@ -84,7 +85,10 @@ class ChildSpawner:
                 await begin
                 done = await child.finished()
             except asyncio.CancelledError:
-                raise await self._stopped(child) from None
+                raise await self._stopped(child, request) from None
+            except Exception:
+                self._tell_finished(child.id, request, DoneReason.ERROR, Usage())
+                raise
             finally:
                 self.nursery.release(child)
             return await self._told(child, request, done)
@@ -156,11 +160,16 @@ class ChildSpawner:
                 return text
         return ""
 
-    async def _stopped(self, child: SessionRunner) -> ChildPaused | ToolInterrupted:
+    async def _stopped(
+        self, child: SessionRunner, request: ChildRequest
+    ) -> ChildPaused | ToolInterrupted:
         """The call was cancelled: end the child the way its parent ends; what to raise for it."""
         turn = self.parent.turn
         kind = turn.stop if turn is not None and turn.stop is not None else StopKind.INTERRUPT
         await child.stop(kind)
+        done = child.last_done
+        reason = done.reason if done is not None else DoneReason.USER_ABORT
+        self._tell_finished(child.id, request, reason, done.usage if done is not None else Usage())
         if kind is StopKind.CLOSING and child.phase is Phase.REQUIRES_ACTION:
             return ChildPaused(child.id)
         text = await self._last_text(child.id)
@@ -177,17 +186,22 @@ class ChildSpawner:
     ) -> ChildOutcome:
         reason = done.reason if done is not None else DoneReason.ERROR
         usage = done.usage if done is not None else Usage()
-        self._tell(
-            AgentFinished(
-                child_id=child.id, tool_use_id=request.tool_use_id, reason=reason, usage=usage
-            )
-        )
+        self._tell_finished(child.id, request, reason, usage)
         text = "" if done is None else done.text
         if reason is not DoneReason.MODEL_STOP:
             said = await self._last_text(child.id)
             cause = f"[{done.cause}]" if done is not None and done.cause else ""
             text = "\n".join(part for part in (said, cause) if part)
         return ChildOutcome(child.id, reason, text, usage, done.rounds if done else 0)
+
+    def _tell_finished(
+        self, child_id: str, request: ChildRequest, reason: DoneReason, usage: Usage
+    ) -> None:
+        self._tell(
+            AgentFinished(
+                child_id=child_id, tool_use_id=request.tool_use_id, reason=reason, usage=usage
+            )
+        )
 
     def _tell(self, event: Event) -> None:
         turn = self.parent.turn
