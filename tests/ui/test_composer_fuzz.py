@@ -42,7 +42,7 @@ def check(composer: Composer) -> None:
     """What holds whatever was done."""
     lines = composer.document.lines
     assert not pastes.has_marks(composer.text)
-    assert pastes.opened_pastes(lines)[1] == (), "an edge without the other one"
+    assert pastes.opened_pastes(pastes.marked_rows(lines))[1] == (), "an edge without the other one"
     for row, column in composer.selection:
         assert 0 <= row < len(lines)
         assert 0 <= column <= len(lines[row])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from textual import events
+
 from tests.ui.composing import LINES, composing
+from tests.ui.driving import running
+from tests.ui.fake_workspace import FakeWorkspace
 from tui_agent.ui.composer import pastes
 from tui_agent.ui.composer.pastes import Chips
 
@@ -85,7 +89,7 @@ async def test_what_is_left_of_an_opened_paste_has_no_edges_when_one_is_deleted(
         await pilot.press("backspace")
         assert not pastes.has_marks(composer.document.text)
         await pilot.press("ctrl+z")
-        assert len(pastes.opened_pastes(composer.document.lines)[0]) == 1
+        assert len(pastes.opened_pastes(pastes.marked_rows(composer.document.lines))[0]) == 1
         assert composer.text == "\n".join("abcdefghij")
 
 
@@ -125,6 +129,16 @@ async def test_a_paste_of_keys_is_text_and_hostile_controls_are_left_out() -> No
         await pilot.pause()
         assert composer.text == "a\nred\nb\n"
         assert stage.sent == []
+
+
+async def test_a_paste_beside_the_composer_goes_into_it() -> None:
+    async with running(FakeWorkspace()) as (app, pilot):
+        app.workspace.activity.focus()
+        await pilot.pause()
+        app.post_message(events.Paste("pasted\nelsewhere"))
+        await pilot.pause()
+        assert app.workspace.composer.text == "pasted\nelsewhere"
+        assert app.focused is app.workspace.composer
 
 
 async def test_what_is_too_large_is_refused_in_words() -> None:

@@ -24,6 +24,7 @@ _CHIP = f"[{chr(_FIRST_CHIP)}-{chr(_FIRST_CHIP + _MOST_CHIPS - 1)}]"
 
 _LABEL = re.compile(f"({_CHIP})[^{_LABEL_END}]*{_LABEL_END}")
 _ANY_MARK = re.compile(f"{_CHIP}|[{_SPACE}-{_END}]")
+_LABEL_OR_MARK = re.compile(f"{_LABEL.pattern}|{_ANY_MARK.pattern}")
 _PAIR_MARK = re.compile(f"[{_FOLDED}-{_END}]")
 _SHOWN = {
     ord(_SPACE): " ",
@@ -79,15 +80,22 @@ class Opened:
     end: Place
 
 
-def opened_pastes(lines: Sequence[str]) -> tuple[tuple[Opened, ...], tuple[Place, ...]]:
-    """The opened pastes of a document, inner ones first, and the places of marks that have lost
-    their partner."""
+Rows = tuple[tuple[int, str], ...]
+"""Some lines of the document with their rows, in order."""
+
+
+def marked_rows(lines: Sequence[str]) -> Rows:
+    """The lines of a document that have marks; looking for them is cheap in ordinary text."""
+    return tuple((row, line) for row, line in enumerate(lines) if has_marks(line))
+
+
+def opened_pastes(rows: Rows) -> tuple[tuple[Opened, ...], tuple[Place, ...]]:
+    """The opened pastes of a document's marked rows, inner ones first, and the places of marks that
+    have lost their partner."""
     pastes: list[Opened] = []
     starts: list[Place] = []
     strays: list[Place] = []
-    for row, line in enumerate(lines):
-        if line.isascii():
-            continue
+    for row, line in rows:
         for found in re.finditer(f"[{_OPENED}{_END}]", line):
             place = (row, found.start())
             if found[0] == _OPENED:
@@ -140,7 +148,7 @@ class Chips:
         return "\n".join(line if line.isascii() else self._draft_line(line) for line in lines)
 
     def _sent_line(self, line: str) -> str:
-        return _ANY_MARK.sub("", _LABEL.sub(lambda found: self.behind(found[0]), line))
+        return _LABEL_OR_MARK.sub(lambda found: self.behind(found[0]) if found[1] else "", line)
 
     def _draft_line(self, line: str) -> str:
         return _LABEL.sub(lambda found: f"{_FOLDED}{self.behind(found[0])}{_END}", line)

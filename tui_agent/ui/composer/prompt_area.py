@@ -52,6 +52,7 @@ class PromptArea(TextArea, inherit_bindings=False):
         self._last = self._now = _Last.OTHER
         self._yanked: tuple[Location, Location] = ((0, 0), (0, 0))
         self._whole: str | None = None
+        self._marked: pastes.Rows | None = None
         super().__init__(
             id=id,
             soft_wrap=True,
@@ -139,7 +140,7 @@ class PromptArea(TextArea, inherit_bindings=False):
             return "Ctrl+T folds the paste"
         row, column = self.cursor_location
         if any(column in span for span in pastes.labels(self.document.get_line(row))):
-            return "Ctrl+T opens the paste · Backspace deletes it"
+            return "Ctrl+T opens · Backspace deletes"
         return "Ctrl+T opens the paste" if self._nearest_chip() is not None else ""
 
     # --- editing -----------------------------------------------------------------------------
@@ -150,36 +151,38 @@ class PromptArea(TextArea, inherit_bindings=False):
         an opened paste takes the other edge too."""
         if self._chips and edit.top != edit.bottom:
             edit.from_location, edit.to_location = self._widened(edit.top, edit.bottom)
-        self._whole = None
+        self._forget_derived()
         result = super().edit(edit)
-        self._whole = None
+        self._forget_derived()
         if pastes.has_marks(result.replaced_text):
             for row, column in reversed(self._strays()):
                 super().edit(Edit("", (row, column), (row, column + 1), True))
-            self._whole = None
+            self._forget_derived()
         return result
 
     @override
     def undo(self) -> None:
         """Undo the last step, and with it what was done to edges of pastes in its course."""
         super().undo()
+        self._forget_derived()
         while self._strays() and self.history.undo_stack:
             super().undo()
-        self._whole = None
+            self._forget_derived()
 
     @override
     def redo(self) -> None:
         """Redo what was undone last, as a whole."""
         super().redo()
+        self._forget_derived()
         while self._strays() and self.history.redo_stack:
             super().redo()
-        self._whole = None
+            self._forget_derived()
 
     @override
     def load_text(self, text: str) -> None:
-        self._whole = None
+        self._forget_derived()
         super().load_text(text)
-        self._whole = None
+        self._forget_derived()
 
     def kill(self, start: Location, end: Location) -> None:
         """Delete to where `end` is from the cursor at `start`, and keep it for a yank. A selection
@@ -362,24 +365,33 @@ class PromptArea(TextArea, inherit_bindings=False):
         """The range with the whole of every chip that is touched by it."""
         return self._outside(top, (top[0] + 1, 0)), self._outside(bottom, (0, 0))
 
+    def _marked_rows(self) -> pastes.Rows:
+        if self._marked is None:
+            self._marked = pastes.marked_rows(self.document.lines)
+        return self._marked
+
+    def _forget_derived(self) -> None:
+        """The document changes: what was derived from it is derived anew when it is asked for."""
+        self._whole = self._marked = None
+
     def _opened_here(self) -> Opened | None:
         """The innermost opened paste around the cursor."""
         cursor = self.cursor_location
-        for each in pastes.opened_pastes(self.document.lines)[0]:
+        for each in pastes.opened_pastes(self._marked_rows())[0]:
             if each.start <= cursor <= (each.end[0], each.end[1] + 1):
                 return each
         return None
 
     def _strays(self) -> tuple[Location, ...]:
         """Edges of opened pastes that have no other edge."""
-        return pastes.opened_pastes(self.document.lines)[1] if self._chips else ()
+        return pastes.opened_pastes(self._marked_rows())[1] if self._chips else ()
 
     def _nearest_chip(self) -> tuple[int, int, int] | None:
         """Row and columns of the chip at or before the cursor, else of the next one."""
         cursor = self.cursor_location
         found: tuple[int, int, int] | None = None
-        for row in range(self.document.line_count):
-            for start, end in pastes.labels(self.document.get_line(row)):
+        for row, line in self._marked_rows():
+            for start, end in pastes.labels(line):
                 if found is not None and (row, start) > cursor:
                     return found
                 found = row, start, end

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
@@ -104,6 +105,12 @@ class WorkspaceScreen(Screen[None]):
     def on_resize(self) -> None:
         """Other panes may fit now."""
         self.place_panes()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """What is pasted while another pane has the focus can only be meant for the composer."""
+        event.stop()
+        self.go_to_composer()
+        self.composer.take_down(event.text)
 
     @property
     def marks(self) -> Marks:
