@@ -84,8 +84,13 @@ def test_each_message_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_long_request_is_carried_whole() -> None:
     task = "the task in many words " * 400
-    cut = Cut(numbered(user(task), model("x")), numbered(user("next")))
-    assert task in summary_text(cut, "Poor.")
+    cut = Cut(numbered(user(task), model(LONG * 40)), numbered(user("next")))
+    assert task.strip() in summary_text(cut, "Poor.")
+
+
+def test_a_history_that_is_mostly_one_long_request_can_be_summarised() -> None:
+    cut = Cut(numbered(user("the task in many words " * 400), model("x")), numbered(user("next")))
+    assert is_shorter(cut, summary_text(cut, "Poor."))
 
 
 def again(cut: Cut, *later: Message) -> Cut:

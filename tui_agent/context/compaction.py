@@ -26,6 +26,7 @@ from tui_agent.vocabulary.blocks import (
 )
 from tui_agent.vocabulary.codec import to_json
 from tui_agent.vocabulary.messages import Message, Origin
+from tui_agent.vocabulary.usage import CHARACTERS_PER_TOKEN
 
 KEPT_SHARE = 0.25
 """How much of the window recent turns may take after a compaction."""
@@ -35,7 +36,8 @@ full again at once."""
 BODY_CHARACTERS = 2_000
 """Of one block, for the summariser."""
 PROMPT_CHARACTERS = 20_000
-"""Of a request that is carried over; a longer one says where it was cut."""
+"""Of a request that is carried over, and at most a quarter of what is summarised; a longer one says
+where it was cut."""
 SUMMARY_HEADING = "[Summary of the earlier conversation]"
 _FIRST_REQUEST = "The first request, word for word:"
 _LATEST_REQUEST = "The latest request, word for word:"
@@ -113,8 +115,10 @@ def summary_request(cut: Cut, model: str, facts: ModelFacts, focus: str = "") ->
 def summary_text(cut: Cut, summary: str) -> str:
     """The text of the stored summary message."""
     parts = [SUMMARY_HEADING, summary.strip()]
+    older = sum(message_tokens(each) for each in cut.older) * CHARACTERS_PER_TOKEN
+    longest = max(BODY_CHARACTERS, min(PROMPT_CHARACTERS, round(older / 4)))
     prompts = [
-        _head_and_tail(text_of(each.blocks), PROMPT_CHARACTERS)
+        _head_and_tail(text_of(each.blocks), longest)
         for each in cut.older
         if each.origin is Origin.USER
     ]
