@@ -71,5 +71,12 @@ def _cleared(history: History) -> tuple[str, ...]:
     return (f"{_count(history.cleared, 'older tool result')} cleared: only a marker is sent",)
 
 
+def request_overhead(
+    session: SessionRecord, agent: AgentConfig, tools: tuple[ToolSchema, ...]
+) -> int:
+    """Tokens that every request of this session carries besides its history, estimated."""
+    return overhead_tokens(system_prompt(prompt_layers(session, agent)), tools)
+
+
 def _count(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

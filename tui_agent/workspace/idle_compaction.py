@@ -40,11 +40,12 @@ class IdleCompaction:
         """Whether one runs, or what follows it."""
         return self._task is not None
 
-    def start(self, services: TurnServices, focus: str) -> None:
-        """Begin; `then` is awaited at its end, however that came."""
+    def start(self, services: TurnServices, focus: str, overhead: int) -> None:
+        """Begin; `then` is awaited at its end, however that came. `overhead`: tokens that every
+        request carries besides its history."""
         name = self._session_id
         self._summary = asyncio.create_task(
-            self._summarise(services, focus), name=f"summary of {name}"
+            self._summarise(services, focus, overhead), name=f"summary of {name}"
         )
         self._task = asyncio.create_task(self._follow(self._summary), name=f"compaction of {name}")
 
@@ -59,7 +60,7 @@ class IdleCompaction:
         if self._task is not None:
             await asyncio.shield(asyncio.gather(self._task, return_exceptions=True))
 
-    async def _summarise(self, services: TurnServices, focus: str) -> Compacted:
+    async def _summarise(self, services: TurnServices, focus: str, overhead: int) -> Compacted:
         session = await services.store.session(self._session_id)
         return await run_compaction(
             Compaction(
@@ -72,6 +73,7 @@ class IdleCompaction:
                 emit=self._publish,
                 trigger="manual",
                 focus=focus,
+                overhead=overhead,
             )
         )
 

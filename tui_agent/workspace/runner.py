@@ -13,6 +13,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Protocol
 
+from tui_agent.context.request import request_overhead
 from tui_agent.loop.machine import begin_turn, run_turn
 from tui_agent.loop.turn import StopKind, Turn, TurnServices
 from tui_agent.store import Store
@@ -374,7 +375,11 @@ class SessionRunner:
     def _start_compaction(self, focus: str) -> None:
         self._failed_compactions = (0, self.session.model)  # a person wants it tried again
         self._phase.set(Phase.RUNNING, PhaseLabel.COMPACTING)
-        self._compaction.start(self._services, focus)
+        tools = self.make_turn(
+            Trigger.PROMPT, LoopState.THINKING, None, self.session
+        ).tool_schemas()
+        overhead = request_overhead(self.session, self.agent, tools)
+        self._compaction.start(self._services, focus, overhead)
 
     async def _after_compaction(self) -> None:
         async with self._starting:
