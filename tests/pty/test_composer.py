@@ -109,6 +109,8 @@ def test_ctrl_c_is_the_editors_while_it_has_the_terminal(program: Program) -> No
     terminal.shows("EDITOR STILL")
     terminal.press("enter")
     terminal.shows("the draft", READY)
+    terminal.type(" goes on")
+    terminal.shows("the draft goes on")
 
 
 def test_a_signal_ends_the_editor_too_and_leaves_nothing_behind(program: Program) -> None:
