@@ -142,6 +142,7 @@ READS: dict[str, Call] = {
     "chain_rounds": lambda s: s.chain_rounds("turn_ses_a"),
     "tree_usage": lambda s: s.tree_usage("ses_a"),
     "usage_below": lambda s: s.usage_below("ses_a"),
+    "usage_by_model": lambda s: s.usage_by_model("ses_a"),
     "messages": lambda s: s.messages("ses_a"),
     "first_seq": lambda s: s.first_seq("ses_a"),
     "history": lambda s: s.history("ses_a"),

@@ -47,7 +47,7 @@ def _message_line(message: QueuedMessage, marks: Marks) -> Line:
     )
 
 
-class QueueScreen(ClosesOnce[QueuedMessage | None], ModalScreen[QueuedMessage | None]):
+class QueueScreen(ModalScreen[QueuedMessage | None], ClosesOnce[QueuedMessage | None]):
     """Answers with the message to take back into the composer, or `None`. Shows `queue` as it is at
     each `redraw`. What a key changes is seen at once, so that the next key builds upon it, until
     the engine tells of another queue or `take_anew` is called."""

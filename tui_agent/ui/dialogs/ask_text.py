@@ -14,7 +14,7 @@ from tui_agent.ui.widgets.keys_bar import KeysBar
 from tui_agent.ui.widgets.line_bar import LineBar
 
 
-class AskText(ClosesOnce[str | None], ModalScreen[str | None]):
+class AskText(ModalScreen[str | None], ClosesOnce[str | None]):
     """Answers with what was written, or `None`."""
 
     def __init__(self, title: str, value: str = "", placeholder: str = "") -> None:
@@ -46,7 +46,7 @@ class AskText(ClosesOnce[str | None], ModalScreen[str | None]):
             _ = self.dismiss(None)
 
 
-class Confirm(ClosesOnce[bool], ModalScreen[bool]):
+class Confirm(ModalScreen[bool], ClosesOnce[bool]):
     """Answers with whether the person said yes."""
 
     def __init__(self, *lines: Line, yes: str) -> None:

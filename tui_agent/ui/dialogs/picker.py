@@ -18,7 +18,7 @@ from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.row_list import RowList
 
 
-class Picker(ClosesOnce[str | None], ModalScreen[str | None]):
+class Picker(ModalScreen[str | None], ClosesOnce[str | None]):
     """Answers with the key of the chosen row, or `None`. `rows_for` gives the rows for a filter."""
 
     def __init__(

@@ -13,7 +13,10 @@ Answer = TypeVar("Answer")
 
 class ClosesOnce(Screen[Answer]):
     """Closes once. Over a slow line two keys that close may come in one burst, and for the second
-    Textual would take away whatever screen is on top by then, or fail at the last one."""
+    Textual would take away whatever screen is on top by then, or fail at the last one.
+
+    Stands behind `ModalScreen` among the bases: Textual takes styles from the first one only.
+    """
 
     @override
     def dismiss(self, result: Answer | None = None) -> AwaitComplete:

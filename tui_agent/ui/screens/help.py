@@ -52,7 +52,7 @@ def help_lines(marks: Marks, width: int = 80) -> list[Line]:
     return lines
 
 
-class HelpScreen(ClosesOnce[None], ModalScreen[None]):
+class HelpScreen(ModalScreen[None], ClosesOnce[None]):
     """Shows the help; Esc closes it."""
 
     def __init__(self, marks: Marks) -> None:

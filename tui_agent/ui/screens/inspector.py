@@ -19,7 +19,7 @@ from tui_agent.ui.widgets.pager import Pager
 from tui_agent.vocabulary.inspection import InspectedRequest
 
 
-class InspectorScreen(ClosesOnce[None], ModalScreen[None]):
+class InspectorScreen(ModalScreen[None], ClosesOnce[None]):
     """Steps through `requests` (at least one, the newest first) and between parts and body."""
 
     def __init__(self, requests: Sequence[InspectedRequest], marks: Marks) -> None:

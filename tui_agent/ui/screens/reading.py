@@ -17,7 +17,7 @@ from tui_agent.ui.widgets.line_bar import LineBar
 from tui_agent.ui.widgets.pager import Pager
 
 
-class ReadingScreen(ClosesOnce[None], ModalScreen[None]):
+class ReadingScreen(ModalScreen[None], ClosesOnce[None]):
     """Shows what `lines` gives; `redraw` takes it anew, so that a running call can be watched."""
 
     def __init__(self, title: Line, lines: Callable[[], list[Line]]) -> None:
