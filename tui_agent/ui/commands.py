@@ -173,7 +173,7 @@ COMMANDS: tuple[Command, ...] = (
         "retry",
         "Try the failed model call again now",
         lambda desk, _: desk.turns.retry_now(),
-        ("ctrl+t",),
+        ("f9",),
         "retry",
         "",
         When.RUNNING,

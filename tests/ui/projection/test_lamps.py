@@ -124,7 +124,7 @@ def test_the_waiting_line_names_what_and_the_key_that_changes_it() -> None:
     assert what(lamps(tool), running="Bash make") == "running Bash make | Esc interrupt"
     assert what(lamps(tool), asked="Edit a.py") == "waiting for you: Edit a.py | F2 decide"
     assert what(lamps(action)) == "waiting for you: a queued message | Ctrl+R go on"
-    keys = "Ctrl+T tries now, Esc interrupt"
+    keys = "F9 tries now, Esc interrupt"
     assert what(lamps(retry), now=START + 3) == f"Busy · trying again in 5 s | {keys}"
 
 
@@ -138,7 +138,7 @@ def test_an_attempt_says_which_of_how_many_it_is() -> None:
         error_class="x",
         time=START,
     )
-    text = "Busy · trying again in 8 s, attempt 3 of 10 | Ctrl+T tries now, Esc interrupt"
+    text = "Busy · trying again in 8 s, attempt 3 of 10 | F9 tries now, Esc interrupt"
     assert what(lamps(RUNNING, STARTED, retry)) == text
 
 

@@ -157,7 +157,7 @@ def waiting_for(
     if lamps.retry_at is not None:
         left = max(0, round(lamps.retry_at - now))
         text = f"{lamps.retry_why.rstrip('.')} · trying again in {left} s{lamps.retry_count}"
-        keys = (("Ctrl+T", "tries now"), ("Esc", "interrupt"))
+        keys = (("F9", "tries now"), ("Esc", "interrupt"))
         return WaitingFor(text, Tone.WAITING, None, keys)
     match lamps.phase:
         case Phase.REQUIRES_ACTION:
