@@ -101,3 +101,10 @@ async def test_a_standing_permission_is_taken_back() -> None:
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("enter")
         await until(pilot, lambda: workspace.granted == [])
+
+
+async def test_a_refused_message_to_an_agent_is_in_the_composer_again() -> None:
+    async with at_work() as (workspace, app, pilot):
+        workspace.refuse_submit = "it has just ended"
+        app.desk.pages.message_agent("ses_child1", "look at the tests too")
+        await until(pilot, lambda: app.workspace.composer.text == "look at the tests too")

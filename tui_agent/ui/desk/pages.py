@@ -16,6 +16,7 @@ from tui_agent.ui.screens.agent import AgentScreen
 from tui_agent.ui.screens.help import HelpScreen
 from tui_agent.ui.screens.reading import ReadingScreen
 from tui_agent.vocabulary.decisions import PendingItem, PendingKind
+from tui_agent.vocabulary.errors import UserError
 from tui_agent.workspace.api import Check
 
 
@@ -85,11 +86,18 @@ class Pages:
 
     def message_agent(self, session_id: str, text: str) -> None:
         """Send a message to an agent."""
-        work = self._around.operations.submit(session_id, text, after_turn=False)
-        self._around.stage.start(work)
+        self._around.stage.start(self._message_agent(session_id, text))
 
     def _marks(self) -> Marks:
         return self._around.screen.marks
+
+    async def _message_agent(self, session_id: str, text: str) -> None:
+        """A refused message is not lost: it is in the composer again."""
+        try:
+            await self._around.operations.submit(session_id, text, after_turn=False)
+        except UserError:
+            self._around.give_back(text)
+            raise
 
     async def _open_agent(self, session_id: str) -> None:
         view = await self._around.operations.open(session_id)

@@ -269,7 +269,9 @@ class Transcript:
 
     def offset(self, place: Place) -> int:
         """Rows above a place, as far as known."""
-        above = sum(place.entry.part_height(number) for number in range(place.part))
+        # an item that was rendered anew may have fewer parts than when the place was taken
+        parts = min(place.part, len(place.entry.heights))
+        above = sum(place.entry.part_height(number) for number in range(parts))
         return self._fresh_offsets()[place.entry.index] + above + place.row
 
     def at(self, y: int) -> Place | None:
